@@ -1,0 +1,54 @@
+"""Money is an integer of micro-USD everywhere; this module is the only place that turns it into text and back."""
+
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
+
+MICRO = 1_000_000
+MAX_MICROUSD = 10**15
+"""A thousand million USD: no amount that a person states may be larger."""
+
+
+class InvalidAmount(ValueError):
+    """The text is not an amount of money of at most six decimals."""
+
+
+def parse_usd(text: str) -> int:
+    """Micro-USD of an amount written in USD ("5", "$1,250.00", "0.000001"). Raises `InvalidAmount`."""
+    cleaned = text.strip().removeprefix("$").replace(",", "")
+    try:
+        scaled = Decimal(cleaned) * MICRO
+    except InvalidOperation:
+        raise InvalidAmount(f"{text!r} is not an amount in USD") from None
+    if not scaled.is_finite() or scaled != scaled.to_integral_value():
+        raise InvalidAmount(f"{text!r} has more than six decimals")
+    if abs(scaled) > MAX_MICROUSD:
+        raise InvalidAmount(f"{text!r} is too large")
+    return int(scaled)
+
+
+def format_usd(microusd: int) -> str:
+    """The amount in USD with at least two decimals and no more than it needs: "$5.00", "$0.00125", "−$1.00"."""
+    sign = "−" if microusd < 0 else ""
+    whole, rest = divmod(abs(microusd), MICRO)
+    decimals = f"{rest:06d}".rstrip("0").ljust(2, "0")
+    return f"{sign}${whole:,}.{decimals}"
+
+
+def usage_charge(
+    *,
+    input_tokens: int,
+    cached_input_tokens: int,
+    output_tokens: int,
+    input_rate: Decimal,
+    cached_input_rate: Decimal,
+    output_rate: Decimal,
+) -> int:
+    """Micro-USD of one call's usage: ⌈((in − cached)·r + cached·rc + out·ro)/10⁶⌉, rates in micro-USD a million tokens."""
+    exact = (
+        (input_tokens - cached_input_tokens) * input_rate + cached_input_tokens * cached_input_rate + output_tokens * output_rate
+    ) / MICRO
+    return int(exact.to_integral_value(rounding=ROUND_CEILING))
+
+
+def fee_charge(usage_microusd: int, percent: Decimal) -> int:
+    """Micro-USD of the platform fee on one call's usage: ⌈usage·percent/100⌉."""
+    return int((usage_microusd * percent / 100).to_integral_value(rounding=ROUND_CEILING))

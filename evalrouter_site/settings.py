@@ -1,0 +1,315 @@
+"""All settings. Each is read from the environment through `env`, and `.env.example` names every one of them.
+
+The defaults run the whole product on one machine with nothing installed: SQLite, a queue of files, mail to the console.
+With `DEBUG=no` (production) a missing secret stops the start; nothing insecure is a default there.
+"""
+
+from decimal import Decimal
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.csp import CSP
+
+from evalrouter_site.env import (
+    database_from_url,
+    env_bool,
+    env_float,
+    env_int,
+    env_list,
+    env_path,
+    env_str,
+    load_env_file,
+    sqlite,
+)
+from evalrouter_site.secrets import local_secret
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+load_env_file(BASE_DIR / ".env")
+
+# ── The place and the mode ──────────────────────────────────────────────────────────────────────────────────────────
+
+DATA_DIR = env_path("DATA_DIR", BASE_DIR / "var")
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+DEBUG = env_bool("DEBUG", default=False)
+PRODUCTION = env_bool("PRODUCTION", default=False)
+PORT = env_int("PORT", 8000)
+SITE_URL = env_str("SITE_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS") or (["localhost", "127.0.0.1", "[::1]", ".localhost", "testserver"] if not PRODUCTION else [])
+CSRF_TRUSTED_ORIGINS = [SITE_URL] if SITE_URL.startswith("https://") else []
+
+SECRET_KEY = env_str("SECRET_KEY") or ("" if PRODUCTION else local_secret(DATA_DIR / "secret_key"))
+SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
+CREDENTIAL_KEYS = env_list("CREDENTIAL_KEYS") or ([] if PRODUCTION else [local_secret(DATA_DIR / "credential_key")])
+"""Secrets that connections' keys are encrypted under, newest first; the older ones still decrypt."""
+
+if PRODUCTION:
+    for name, value in {"SECRET_KEY": SECRET_KEY, "CREDENTIAL_KEYS": CREDENTIAL_KEYS, "ALLOWED_HOSTS": ALLOWED_HOSTS}.items():
+        if not value:
+            raise ImproperlyConfigured(f"{name} must be set in production")
+    if DEBUG:
+        raise ImproperlyConfigured("DEBUG must be off in production")
+
+# ── Applications ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+INSTALLED_APPS = [
+    "unfold",
+    "unfold.contrib.simple_history",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_htmx",
+    "simple_history",
+    "common",
+    "workspaces",
+    "catalog",
+    "billing",
+    "gateway",
+    "imports",
+    "runs",
+    "evalrouter_site",
+]
+
+MIDDLEWARE = [
+    "evalrouter_site.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "evalrouter_site.middleware.AdminContentSecurityPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "simple_history.middleware.HistoryRequestMiddleware",
+    "evalrouter_site.middleware.RefusalMiddleware",
+]
+
+ROOT_URLCONF = "evalrouter_site.urls"
+WSGI_APPLICATION = "evalrouter_site.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # the e-mail address is unique by a constraint on its lower-case form
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["django.template.loaders.filesystem.Loader", "django.template.loaders.app_directories.Loader"],
+                )
+            ],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.csp",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "evalrouter_site.context.site",
+            ],
+            "builtins": ["evalrouter_site.templatetags.evalrouter"],
+        },
+    }
+]
+
+# ── Storage ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+DATABASES = {"default": database_from_url(url) if (url := env_str("DATABASE_URL")) else sqlite(DATA_DIR / "evalrouter.sqlite3")}
+REDIS_URL = env_str("REDIS_URL")
+CACHES = {
+    "default": (
+        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+        if REDIS_URL
+        else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "django_cache"}
+    )
+}
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": DATA_DIR / "files"}},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if (BASE_DIR / "staticfiles" / "staticfiles.json").exists()
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = not (BASE_DIR / "staticfiles" / "staticfiles.json").exists()
+
+# ── People ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+AUTH_USER_MODEL = "workspaces.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/evaluations"
+LOGOUT_REDIRECT_URL = "/"
+ACCOUNT_ADAPTER = "workspaces.adapters.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+ACCOUNT_CONFIRM_EMAIL_ON_GET = False
+ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
+ACCOUNT_LOGOUT_ON_GET = False
+ACCOUNT_PREVENT_ENUMERATION = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_SESSION_REMEMBER = True
+ALLAUTH_TRUSTED_PROXY_COUNT = env_int("TRUSTED_PROXY_COUNT", 0)
+
+DEFAULT_FROM_EMAIL = env_str("DEFAULT_FROM_EMAIL", "EvalRouter <evalrouter@example.org>")
+EMAIL_URL_HOST = env_str("EMAIL_HOST")
+MAIL_DIR = DATA_DIR / "mail"
+MAILERS = {
+    "default": (
+        {
+            "BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+            "OPTIONS": {
+                "host": EMAIL_URL_HOST,
+                "port": env_int("EMAIL_PORT", 587),
+                "username": env_str("EMAIL_HOST_USER"),
+                "password": env_str("EMAIL_HOST_PASSWORD"),
+                "use_tls": env_bool("EMAIL_USE_TLS", default=True),
+            },
+        }
+        if EMAIL_URL_HOST
+        else {"BACKEND": "common.mail.ConsoleAndFileBackend", "OPTIONS": {"file_path": str(MAIL_DIR)}}
+    )
+}
+
+# ── Safety ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+SECURE_CSP = {
+    "default-src": [CSP.SELF],
+    "script-src": [CSP.SELF, CSP.NONCE],
+    "style-src": [CSP.SELF],
+    "img-src": [CSP.SELF, "data:"],
+    "object-src": [CSP.NONE],
+    "base-uri": [CSP.NONE],
+    "form-action": [CSP.SELF],
+    "frame-ancestors": [CSP.NONE],
+}
+ADMIN_CSP = {**SECURE_CSP, "script-src": [CSP.SELF, CSP.UNSAFE_EVAL, CSP.NONCE], "style-src": [CSP.SELF, CSP.UNSAFE_INLINE]}
+"""Unfold's script compiles expressions, so the admin alone allows them."""
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SITE_URL.startswith("https://")
+if PRODUCTION:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = env_int("SECURE_HSTS_SECONDS", 31_536_000)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+
+ALLOW_PRIVATE_ENDPOINTS = env_bool("ALLOW_PRIVATE_ENDPOINTS", default=False)
+"""Whether connections may name private and loopback addresses: only for one's own machine."""
+
+# ── Money ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+WELCOME_CREDIT_MICROUSD = env_int("WELCOME_CREDIT_MICROUSD", 5_000_000)
+PLATFORM_FEE_PERCENT = Decimal(env_str("PLATFORM_FEE_PERCENT", "5"))
+EMPTY_ANSWERS_UNCHARGED_A_DAY = env_int("EMPTY_ANSWERS_UNCHARGED_A_DAY", 200)
+
+# ── Runs ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+QUOTE_LIFETIME_SECONDS = env_int("QUOTE_LIFETIME_SECONDS", 30 * 60)
+RUN_DEADLINE_SECONDS = env_int("RUN_DEADLINE_SECONDS", 24 * 3600)
+SAMPLES_RETENTION_DAYS = env_int("SAMPLES_RETENTION_DAYS", 365)
+ENGINE_SLOTS = env_int("ENGINE_SLOTS", 256)
+ENGINE_LEASE_SECONDS = env_float("ENGINE_LEASE_SECONDS", 15)
+ENGINE_RENEW_SECONDS = env_float("ENGINE_RENEW_SECONDS", 5)
+ENGINE_SWEEP_SECONDS = env_float("ENGINE_SWEEP_SECONDS", 5)
+ENGINE_TURN_SECONDS = env_float("ENGINE_TURN_SECONDS", 30)
+PROVIDER_TIMEOUT_SECONDS = env_float("PROVIDER_TIMEOUT_SECONDS", 600)
+PROVIDER_UNAVAILABLE_SECONDS = env_float("PROVIDER_UNAVAILABLE_SECONDS", 15 * 60)
+
+# ── The queue ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+CELERY_BROKER_URL = env_str("CELERY_BROKER_URL", "filesystem://")
+if CELERY_BROKER_URL.startswith("filesystem"):
+    _queue_dir, _control_dir = DATA_DIR / "queue", DATA_DIR / "queue-control"
+    for _directory in (_queue_dir, _control_dir):
+        _directory.mkdir(parents=True, exist_ok=True)
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {
+        "data_folder_in": str(_queue_dir),
+        "data_folder_out": str(_queue_dir),
+        "control_folder": str(_control_dir),
+        "polling_interval": 0.05,
+    }
+elif CELERY_BROKER_URL.startswith("redis"):
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600, "unacked_restore_interval": 2, "unacked_restore_throttle": 1}
+else:
+    CELERY_BROKER_TRANSPORT_OPTIONS = {}
+CELERY_TASK_DEFAULT_QUEUE = env_str("CELERY_QUEUE", "evalrouter")
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "runs.sweep": {"task": "runs.sweep", "schedule": ENGINE_SWEEP_SECONDS, "options": {"expires": ENGINE_SWEEP_SECONDS}},
+    "runs.expire_content": {"task": "runs.expire_content", "schedule": 24 * 3600.0},
+}
+
+# ── The API ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["evalrouter_site.api.authentication.KeyAuthentication", "evalrouter_site.api.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_RENDERER_CLASSES": ["evalrouter_site.api.rendering.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "evalrouter_site.api.schema.AutoSchema",
+    "DEFAULT_THROTTLE_CLASSES": ["evalrouter_site.api.throttling.ApiThrottle"],
+    "DEFAULT_THROTTLE_RATES": {"api": env_str("API_RATE", "600/min"), "anonymous": env_str("API_ANONYMOUS_RATE", "120/min")},
+    "EXCEPTION_HANDLER": "evalrouter_site.api.errors.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "EvalRouter API",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
+# ── Language, time, logs ────────────────────────────────────────────────────────────────────────────────────────────
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+APPEND_SLASH = False
+
+LOG_LEVEL = env_str("LOG_LEVEL", "INFO")
+LOG_JSON = env_bool("LOG_JSON", default=PRODUCTION)
+LOGGING_CONFIG = "evalrouter_site.logging.configure"
+LOGGING = {"level": LOG_LEVEL, "json": LOG_JSON}
+
+UNFOLD = {"SITE_TITLE": "EvalRouter", "SITE_HEADER": "EvalRouter", "SITE_URL": "/", "SHOW_HISTORY": True}

@@ -1,0 +1,7 @@
+"""How allauth does things here."""
+
+from allauth.account.adapter import DefaultAccountAdapter
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    pass
