@@ -1,0 +1,45 @@
+"""What admin pages share: lists that never count a large table, and rows that nobody edits by hand."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin, TabularInline
+from unfold.paginator import InfinitePaginator
+
+
+class PlainAdmin(ModelAdmin):  # type: ignore[misc]
+    """Fifty rows a page, the newest first where a model says so, and no second count of the whole table."""
+
+    list_per_page = 50
+    show_full_result_count = False
+
+
+class ReadOnlyAdmin(PlainAdmin):
+    """For rows that only actions and the engine write."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class LargeReadOnlyAdmin(ReadOnlyAdmin):
+    """For tables of millions of rows: pages without a count."""
+
+    paginator = InfinitePaginator
+
+
+class ReadOnlyInline(TabularInline):  # type: ignore[misc]
+    extra = 0
+    can_delete = False
+    show_change_link = True
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
