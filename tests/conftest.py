@@ -1,0 +1,109 @@
+"""Who acts in tests, and the rows most of them need. The makers are in `tests.factories`.
+
+Personas are named for their relation to `workspace`: `owner`, `member` and `viewer` have that role in it, `stranger` owns
+`other_workspace` and nothing here.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+from django.test import Client
+
+from catalog.models import BenchmarkVersion, ModelRoute
+from tests import factories
+from workspaces.actors import Actor, actor_of_user
+from workspaces.enums import Role
+from workspaces.models import User, Workspace
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
+"""Data sets and yardsticks that lie beside the repository where it is developed; tests of them skip elsewhere."""
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(settings.DATA_DIR, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_cache() -> Iterator[None]:
+    """Rate limits and other counts of one test do not reach the next."""
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def workspace(db: None) -> Workspace:
+    """A workspace with 10 USD of credit, and no members but those the test asks for."""
+    return factories.make_workspace("Ours", credit=10_000_000)
+
+
+@pytest.fixture
+def other_workspace(db: None) -> Workspace:
+    return factories.make_workspace("Theirs", credit=10_000_000)
+
+
+@pytest.fixture
+def owner(workspace: Workspace) -> User:
+    return factories.make_user("owner@example.org", workspace=workspace, role=Role.OWNER)
+
+
+@pytest.fixture
+def member(workspace: Workspace) -> User:
+    return factories.make_user("member@example.org", workspace=workspace, role=Role.MEMBER)
+
+
+@pytest.fixture
+def viewer(workspace: Workspace) -> User:
+    return factories.make_user("viewer@example.org", workspace=workspace, role=Role.VIEWER)
+
+
+@pytest.fixture
+def stranger(other_workspace: Workspace) -> User:
+    return factories.make_user("stranger@example.org", workspace=other_workspace, role=Role.OWNER)
+
+
+@pytest.fixture
+def staff(db: None) -> User:
+    """Platform staff with every permission of the admin, in no workspace."""
+    return factories.make_user("staff@example.org", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def actor(owner: User) -> Actor:
+    """The owner, as actions take them."""
+    return actor_of_user(owner)
+
+
+@pytest.fixture
+def sign_in() -> Callable[[User], Client]:
+    """Makes a client in which the person is signed in; `sign_in(owner).get("/evaluations")`."""
+
+    def signed_in(user: User) -> Client:
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return signed_in
+
+
+@pytest.fixture
+def version(db: None) -> BenchmarkVersion:
+    """A public numeric benchmark of ten sums."""
+    return factories.make_version(tasks=10)
+
+
+@pytest.fixture
+def route(db: None) -> ModelRoute:
+    """A managed route at 0.40 and 1.60 USD a million tokens."""
+    return factories.make_route()
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder of shared data sets; the test is skipped where it is missing."""
+    if not SHARED.is_dir():
+        pytest.skip("the shared data sets are not beside this repository")
+    return SHARED
