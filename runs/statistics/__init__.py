@@ -1,0 +1,5 @@
+"""The statistics of results: pure functions, without Django."""
+
+from runs.statistics.metric import Metric
+
+__all__ = ["Metric"]
