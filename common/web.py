@@ -1,10 +1,18 @@
-"""What every page does the same way: a whole page for a browser, one partial of it for htmx, and 422 for a form that did not hold."""
+"""What every page does the same way: a whole page for a browser, one partial of it for htmx, and 404 for what is not there."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import ObjectDoesNotExist
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render, resolve_url
 from django.utils.cache import patch_vary_headers
+from django_htmx.http import HttpResponseClientRedirect
+
+View = Callable[..., HttpResponse]
 
 
 def is_fragment_request(request: HttpRequest) -> bool:
@@ -19,3 +27,37 @@ def render_page(request: HttpRequest, template: str, context: dict[str, Any], *,
     response = render(request, name, context, status=status)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def redirect_to(request: HttpRequest, url: str) -> HttpResponse:
+    """A redirect of the whole page, also where htmx asked: it would otherwise follow the redirect and swap the answer in."""
+    if is_fragment_request(request):
+        return HttpResponseClientRedirect(url)
+    return HttpResponseRedirect(url)
+
+
+def page(view: View) -> View:
+    """A page of signed-in people: others are sent to sign in, and what a query does not find is a 404."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            if is_fragment_request(request):
+                return HttpResponseClientRedirect(resolve_url(settings.LOGIN_URL))
+            return redirect_to_login(request.get_full_path())
+        return public_page(view)(request, *args, **kwargs)
+
+    return wrapper
+
+
+def public_page(view: View) -> View:
+    """A page that anyone may read: what a query does not find is a 404."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except ObjectDoesNotExist as missing:
+            raise Http404 from missing
+
+    return wrapper
