@@ -5,9 +5,12 @@ from collections.abc import Callable
 
 import structlog
 from django.conf import settings
+from django.core.exceptions import ObjectDoesNotExist
 from django.http import HttpRequest, HttpResponse
 
+from common.errors import Refused
 from common.ids import new_id
+from evalrouter_site.problems import not_found, problem
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -43,10 +46,17 @@ class AdminContentSecurityPolicyMiddleware:
 
 
 class RefusalMiddleware:
-    """Placeholder until pages exist."""
+    """Turns what queries and actions raise in a page into an answer: a refusal into its status and words, a missing object into 404."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, Refused):
+            return problem(request, exception.status, exception.message, code=exception.code)
+        if isinstance(exception, ObjectDoesNotExist):
+            return not_found(request, exception)
+        return None

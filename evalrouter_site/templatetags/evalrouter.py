@@ -1,13 +1,180 @@
-"""Template filters of the product, built in to every template."""
+"""Filters and tags of the product, built in to every template: amounts, shares, times and states in words."""
+
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
 
 from django import template
+from django.contrib.messages.storage.base import Message
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from common.money import format_usd
 
 register = template.Library()
 
+NONE = "—"
+
+TONES = {
+    "good": {"completed", "graded", "active", "answered", "correct", "done", "qualified", "checked", "succeeded", "ok", "settled"},
+    "live": {"running", "finalizing"},
+    "warn": {"partial", "waiting", "inconclusive", "in_review", "draft", "paused", "truncated", "unreadable", "empty", "unchecked", "expiring", "continuing"},
+    "bad": {"failed", "error", "stopped", "incorrect", "revoked", "expired", "unknown"},
+    "info": {"open", "started", "owner"},
+}
+WORDS = {"partial": "Interrupted", "ok": "OK", "finalizing": "Writing the result", "in_review": "In review"}
+"""States whose stored word is not what a person would say."""
+
+
+# ── Numbers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
 
 @register.filter
-def usd(microusd: int | None) -> str:
+def usd(microusd: int | str | None) -> str:
     """Micro-USD as USD, an em dash for none."""
-    return "—" if microusd is None else format_usd(int(microusd))
+    return NONE if microusd in (None, "") else format_usd(int(microusd))  # type: ignore[arg-type]
+
+
+@register.filter
+def usd_rounded(microusd: int | None) -> str:
+    """Micro-USD as USD in whole cents, rounded down: what may be spent is never shown as more than it is."""
+    return NONE if microusd is None else format_usd(int(microusd) // 10_000 * 10_000)
+
+
+@register.filter
+def percent(share: float | None, decimals: int = 1) -> str:
+    """A share from 0 to 1 as a percentage: "56.3%"."""
+    if share in (None, ""):
+        return NONE
+    exact = Decimal(str(share)) * 100
+    return f"{exact.quantize(Decimal(1).scaleb(-int(decimals)), rounding=ROUND_HALF_UP)}%"
+
+
+@register.filter
+def number(value: float | str | Decimal | None) -> str:
+    """A number with separators: "1,319", an em dash for none."""
+    if value in (None, ""):
+        return NONE
+    amount = Decimal(str(value))
+    return f"{int(amount):,}" if amount == amount.to_integral_value() else f"{amount.normalize():,f}"
+
+
+@register.filter
+def unlocalized(value: float | None) -> str:
+    """A number as attributes of HTML want it."""
+    return "0" if value is None else f"{value}"
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """Seconds in words: "0.4 s", "31 s", "1 min 5 s", "2 h 3 min", "4 d 2 h"."""
+    if seconds in (None, ""):
+        return NONE
+    amount = float(seconds)  # type: ignore[arg-type]
+    if amount < 10:
+        return f"{amount:.1f} s"
+    whole = round(amount)
+    for size, name, next_size, next_name in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            rest = whole % size // next_size
+            return f"{whole // size} {name} {rest} {next_name}" if rest else f"{whole // size} {name}"
+    return f"{whole} s"
+
+
+@register.filter
+def milliseconds(value: float | None) -> str:
+    """Milliseconds in words: "48 ms", "1.24 s"."""
+    if value in (None, ""):
+        return NONE
+    amount = float(value)  # type: ignore[arg-type]
+    return f"{amount:,.0f} ms" if amount < 1000 else f"{amount / 1000:,.2f} s"
+
+
+@register.filter
+def svg_percent(share: float | None) -> str:
+    """A share from 0 to 1 as a coordinate of SVG, kept within it."""
+    return f"{min(1.0, max(0.0, float(share or 0))) * 100:.3f}%"
+
+
+@register.filter
+def svg_part(part: int | str | None, whole: int | str | None) -> str:
+    """What part of the whole it is, as a length of SVG; 0 where there is no whole."""
+    total = int(whole or 0)
+    return svg_percent(int(part or 0) / total if total > 0 else 0)
+
+
+# ── Times ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _moment(value: datetime | str | None) -> datetime | None:
+    moment = parse_datetime(value) if isinstance(value, str) else value
+    return moment.astimezone(UTC) if moment else None
+
+
+@register.filter
+def date_words(value: datetime | str | None) -> str:
+    """A time in full: "29 November 2026, 17:05 UTC"."""
+    moment = _moment(value)
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC" if moment else NONE
+
+
+@register.filter
+def when(value: datetime | str | None) -> str:
+    """A `<time>`: how long ago within a day (or how soon), else the date; the full time is its title."""
+    moment = _moment(value)
+    if moment is None:
+        return NONE
+    now = timezone.now()
+    seconds = (now - moment).total_seconds()
+    words = f"{moment.day} {moment:%b}" if moment.year == now.year else f"{moment.day} {moment:%b %Y}"
+    if abs(seconds) < 45:
+        words = "just now" if seconds >= 0 else "in a moment"
+    elif abs(seconds) < 86400:
+        amount = f"{abs(seconds) / 60:.0f} min" if abs(seconds) < 3570 else f"{abs(seconds) / 3600:.0f} h"
+        words = f"{amount} ago" if seconds > 0 else f"in {amount}"
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(timespec="seconds"), date_words(moment), words)
+
+
+# ── States ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@register.filter
+def status_words(status: str | None) -> str:
+    """A stored state as a person would say it: "partial" is "Interrupted"."""
+    if not status:
+        return NONE
+    return WORDS.get(str(status)) or str(status).replace("_", " ").capitalize()
+
+
+@register.filter
+def status_tone(status: str | None) -> str:
+    """The tone of a state's badge: good, bad, warn, info, live or neutral."""
+    return next((tone for tone, states in TONES.items() if str(status) in states), "neutral")
+
+
+@register.filter
+def message_tone(message: Message) -> str:
+    """The tone of a notice for one of Django's messages."""
+    return {"success": "good", "warning": "warn", "error": "bad"}.get(message.level_tag, "info")
+
+
+# ── Small pieces ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """A drawing of `static/img/icons.svg`, for decoration: words always stand beside it."""
+    return format_html('<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>', static("img/icons.svg"), name)
+
+
+@register.simple_tag(takes_context=True)
+def nav_link(context: dict[str, Any], label: str, href: str, icon_name: str = "") -> SafeString:
+    """A link of a navigation, marked where the request is on it or below it."""
+    request = context.get("request")
+    path = request.path if request else ""
+    current = ' aria-current="page"' if path == href else (' aria-current="true"' if path.startswith(href.rstrip("/") + "/") else "")
+    drawing = icon(icon_name) if icon_name else ""
+    return format_html('<a href="{}"{}>{}{}</a>', href, SafeString(current), drawing, label)

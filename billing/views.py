@@ -1,0 +1,4 @@
+from django.shortcuts import render
+
+
+def wallet(request): return render(request, "workspaces/account.html")
