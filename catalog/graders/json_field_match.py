@@ -27,8 +27,6 @@ _ABSENT = object()
 _FENCE = re.compile(r"```[ \t]*json\b[^\n]*\n(.*?)(?:```|\Z)", re.IGNORECASE | re.DOTALL)
 # Only where JSON may go on so: prose and TeX are full of braces.
 _OPENING = re.compile(r"\{\s*+(?:[\"}]|\Z)|\[\s*+(?:[\]\[{\"\-0-9tfn]|\Z)")
-    r"\{\s*+(?:[\"}]|\Z)|\[\s*+(?:[\]\[{\"\-0-9tfn]|\Z)"
-)  # only where JSON may go on so: prose and TeX are full of braces
 
 
 def _constant(name: str) -> Any:
@@ -184,7 +182,7 @@ def _storable(value: Any, depth: int) -> Any:
 
 
 def describe(options: Mapping[str, Any]) -> str:
-    where = {"strict": "The whole output", "first_object": "The first fenced json block, else the first JSON object or array,"}[options["extract"]]
+    where = "The whole output" if options["extract"] == "strict" else "The first fenced json block, else the first JSON object or array,"
     how = describe_normalization(NORMALIZE) if options["normalize_strings"] else "compared exactly"
     return f"{where} is parsed as JSON; the fields {', '.join(options['fields'])} must equal the reference's, texts {how}."
 
