@@ -15,6 +15,7 @@ from django.test import Client
 
 from catalog.models import BenchmarkVersion, ModelRoute
 from tests import factories
+from tests.services import celery_worker, services, start_worker  # noqa: F401  (fixtures)
 from workspaces.actors import Actor, actor_of_user
 from workspaces.enums import Role
 from workspaces.models import User, Workspace
