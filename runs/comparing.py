@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from runs.statistics import Metric
+from runs.statistics import ACCURACY, Metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class CompareInputs:
     run_id: str
     profile_id: str
     subjects: Sequence[ComparedSubject]
-    metric: Metric = Metric()
+    metric: Metric = ACCURACY
     clusters: Sequence[str] = ()
     attempts: int = 1
     seed: int = 0

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from runs.statistics import Metric
+from runs.statistics import ACCURACY, Metric
 
 SAMPLE_COLUMNS = ("position", "status", "score", "error_code", "is_empty", "is_truncated", "is_unreadable", "latency_ms")
 """The columns of `Sample` that `Samples.of` takes, in its order."""
@@ -59,7 +59,7 @@ class SubjectInputs:
 
 @dataclass(frozen=True, slots=True)
 class ResultInputs:
-    """A finished run on one benchmark version. `groups` and `clusters` name each planned task's, by position; empty where there are none."""
+    """A finished run on one benchmark version. `groups` and `clusters` are those of the planned tasks, by position; empty: there are none."""
 
     run_id: str
     version: int
@@ -70,7 +70,7 @@ class ResultInputs:
     population: int
     """Tasks of the whole version."""
     subjects: Sequence[SubjectInputs]
-    metric: Metric = Metric()
+    metric: Metric = ACCURACY
     attempts: int = 1
     groups: Sequence[str] = ()
     clusters: Sequence[str] = ()

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 class Metric:
     """A metric of one value a task. `is_binary`: every value is 0 or 1. `low` and `high` bound its values; None where nothing does."""
 
-    key: str = "accuracy"
-    name: str = "Accuracy"
-    is_binary: bool = True
+    key: str
+    name: str
+    is_binary: bool
     low: float | None = 0.0
     high: float | None = 1.0
 
@@ -17,3 +17,6 @@ class Metric:
     def is_share(self) -> bool:
         """True where values lie between 0 and 1, so that a hundredth is a point."""
         return self.low == 0.0 and self.high == 1.0
+
+
+ACCURACY = Metric(key="accuracy", name="Accuracy", is_binary=True)
