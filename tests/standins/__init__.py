@@ -1,0 +1,1 @@
+"""Real servers that stand in for what the product talks to."""
