@@ -7,6 +7,8 @@ import uuid
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
+from operator import attrgetter
 from typing import Any, Protocol
 
 from django.utils import timezone
@@ -18,6 +20,7 @@ from gateway.metering import Price, settle
 from gateway.models import Call, CallContent
 
 MAX_TRIES = 8
+MAX_STORED_TRIES = 32_767
 FIRST_WAIT_SECONDS = 0.25
 MAX_WAIT_SECONDS = 20.0
 MAX_RETRY_AFTER_SECONDS = 60.0
@@ -56,7 +59,7 @@ class CallRecord:
     source_id: uuid.UUID
     purpose: Purpose
     rate_id: int | None
-    fee_percent: Any
+    fee_percent: Decimal
     reserved_microusd: int
     public_id: uuid.UUID = field(default_factory=uuid.uuid4)
     kind: str = "chat"
@@ -120,7 +123,7 @@ async def call(
             if lane.closing:
                 record.is_abandoned = True
                 return record
-            record.tries += 1
+            record.tries = min(record.tries + 1, MAX_STORED_TRIES)
             started = time.perf_counter()
             try:
                 reply = await client.complete(target, request)
@@ -179,39 +182,13 @@ def _fill(record: CallRecord, reply: ChatReply, price: Price) -> None:
     record.usage_microusd, record.fee_microusd, record.absorbed_microusd = settle(price, reply, record.reserved_microusd)
 
 
+_call_values = attrgetter(*(column.attname for column in Call._meta.concrete_fields if column.attname != "id"))
+_content_values = attrgetter(*(column.attname for column in CallContent._meta.concrete_fields if column.attname != "call_id"))
+
+
 def call_rows(record: CallRecord) -> tuple[Call, CallContent]:
-    """The two unsaved rows of a record."""
-    row = Call(
-        public_id=record.public_id,
-        workspace_id=record.workspace_id,
-        source_id=record.source_id,
-        purpose=record.purpose,
-        kind=record.kind,
-        rate_id=record.rate_id,
-        fee_percent=record.fee_percent,
-        reserved_microusd=record.reserved_microusd,
-        usage_microusd=record.usage_microusd,
-        fee_microusd=record.fee_microusd,
-        absorbed_microusd=record.absorbed_microusd,
-        input_tokens=record.input_tokens,
-        cached_input_tokens=record.cached_input_tokens,
-        output_tokens=record.output_tokens,
-        reasoning_tokens=record.reasoning_tokens,
-        is_estimated=record.is_estimated,
-        tries=min(record.tries, 32_767),
-        outcome=record.outcome,
-        error_code=record.error_code,
-        provider_status=record.provider_status,
-        finish_reason=record.finish_reason,
-        served_model=record.served_model,
-        latency_ms=record.latency_ms,
-        created_at=record.created_at,
-    )
-    content = CallContent(
-        call=row,
-        response=record.response,
-        reasoning=record.reasoning,
-        parameters=record.parameters,
-        error_message=record.error_message,
-    )
+    """The two unsaved rows of a record, whose attributes are named as the columns are."""
+    row = Call(None, *_call_values(record))
+    content = CallContent(None, *_content_values(record))
+    content.call = row
     return row, content

@@ -42,6 +42,8 @@ _FINISH_REASONS = {
 _THINKING = re.compile(r"<(/?)(?:seed:)?think(?:ing)?>|\[(/?)THINK\]|◁(/?)think▷", re.IGNORECASE)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _REASONING_PARTS = frozenset({"thinking", "reasoning", "reasoning_content", "redacted_thinking"})
+_INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+_OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
 _MAX_DEPTH = 4
 
 
@@ -197,19 +199,27 @@ def _read_finish_reason(value: Any) -> str:
 
 def _count(value: Any) -> int | None:
     """A token count, or None where it is missing or nonsense."""
+    if value is None or isinstance(value, bool):
+        return None
     if isinstance(value, str):
         try:
             value = float(value)
         except ValueError:
             return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_TOKENS:
+    if not isinstance(value, int | float) or not 0 <= value <= MAX_TOKENS:
         return None
     return int(value)
 
 
-def _nested(usage: dict[str, Any], outer: str, inner: str) -> Any:
-    details = usage.get(outer)
-    return details.get(inner) if isinstance(details, dict) else None
+def _detail(usage: dict[str, Any], groups: tuple[str, str], name: str, *others: str) -> int:
+    """A count that stands in a group of details, or beside the other counts under its own or another name; 0 where nobody gives it."""
+    details = usage.get(groups[0]) or usage.get(groups[1])
+    if isinstance(details, dict) and (count := _count(details.get(name))):
+        return count
+    for other in others:
+        if other in usage and (count := _count(usage[other])):
+            return count
+    return 0
 
 
 def _read_usage(reply: ChatReply, usage: Any, messages: Sequence[Message], output_limit: int) -> None:
@@ -218,24 +228,11 @@ def _read_usage(reply: ChatReply, usage: Any, messages: Sequence[Message], outpu
         usage = {}
     given_input = _count(usage.get("prompt_tokens", usage.get("input_tokens")))
     given_output = _count(usage.get("completion_tokens", usage.get("output_tokens")))
-    cached = (
-        _count(_nested(usage, "prompt_tokens_details", "cached_tokens"))
-        or _count(_nested(usage, "input_tokens_details", "cached_tokens"))
-        or _count(usage.get("prompt_cache_hit_tokens"))
-        or _count(usage.get("cached_tokens"))
-        or 0
-    )
-    read_from_cache = _count(usage.get("cache_read_input_tokens"))
-    if read_from_cache is not None and "prompt_tokens" not in usage and given_input is not None:
+    cached = _detail(usage, _INPUT_DETAILS, "cached_tokens", "cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
+    if given_input is not None and "prompt_tokens" not in usage and "cache_read_input_tokens" in usage:
         # Where the counts are named like this, the input counts neither what was read from the cache nor what was written to it.
-        cached = read_from_cache
-        given_input += read_from_cache + (_count(usage.get("cache_creation_input_tokens")) or 0)
-    reasoning = (
-        _count(_nested(usage, "completion_tokens_details", "reasoning_tokens"))
-        or _count(_nested(usage, "output_tokens_details", "reasoning_tokens"))
-        or _count(usage.get("reasoning_tokens"))
-        or 0
-    )
+        given_input += cached + (_count(usage.get("cache_creation_input_tokens")) or 0)
+    reasoning = _detail(usage, _OUTPUT_DETAILS, "reasoning_tokens", "reasoning_tokens")
     total = _count(usage.get("total_tokens"))
     if given_output is not None:
         beyond = total - given_input - given_output if total is not None and given_input is not None else 0
