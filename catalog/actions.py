@@ -1,0 +1,254 @@
+"""Every write of the catalog. Public benchmarks and routes are the platform's; private benchmarks are their workspace's."""
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+from django.utils.text import slugify
+
+from catalog.enums import Capability, VersionState
+from catalog.manifests import TaskRow, TasksDigest
+from catalog.models import Benchmark, BenchmarkVersion, DataFile, ModelRoute, Provider, RouteRate, Task, TaskContent
+from catalog.queries import current_rate
+from catalog.rendering import prompt_bytes, render_messages
+from common.canonical import freeze
+from common.errors import Conflict, Refused
+from common.ids import new_private_slug
+from workspaces.actors import Actor
+from workspaces.audit import record
+from workspaces.models import Workspace
+from workspaces.permissions import can_import, is_platform_staff, require
+
+__all__ = ["TaskRow", "archive_benchmark", "create_benchmark", "publish_version", "retire_version", "save_route"]
+
+BATCH = 1000
+MICROUSD_PER_USD = 1_000_000
+MAX_USD_PER_MTOK = 1_000_000
+
+
+def _require_writer(actor: Actor, workspace: Workspace | None) -> None:
+    require(is_platform_staff(actor) if workspace is None else can_import(actor, workspace))
+
+
+def create_benchmark(
+    workspace: Workspace | None, *, actor: Actor, name: str, slug: str | None = None, category: str = "", description: str = ""
+) -> Benchmark:
+    """A benchmark without versions. A private one gets a random slug; a public one needs its own.
+
+    Raises Refused `invalid_slug`, `slug_taken`.
+    """
+    _require_writer(actor, workspace)
+    slug = (slug or new_private_slug()) if workspace is not None else slug
+    if not slug or not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug) or len(slug) > 80:
+        raise Refused("invalid_slug", "A slug is made of lower-case letters, digits and single hyphens.")
+    if slug.startswith("byob-") != (workspace is not None):
+        raise Refused("invalid_slug", "The slugs of private benchmarks, and only theirs, begin with byob-.")
+    with transaction.atomic():
+        if Benchmark.objects.filter(slug=slug).exists():
+            raise Conflict("slug_taken", f"There is a benchmark {slug} already.")
+        benchmark = Benchmark.objects.create(
+            slug=slug, workspace=workspace, name=name, category=category, description=description, created_by=actor.user
+        )
+        record(actor, "benchmark.created", slug, workspace=workspace, name=name)
+    return benchmark
+
+
+def publish_version(
+    benchmark: Benchmark,
+    *,
+    actor: Actor,
+    manifest: dict[str, Any],
+    rows: Iterable[TaskRow],
+    source_file: DataFile | None = None,
+) -> BenchmarkVersion:
+    """Store the rows, freeze the manifest and make the version active, under the next number, all or nothing.
+
+    Rows are taken as a stream. The versions before stay as they are. Raises Refused `no_rows`, `duplicate_task_id`, `benchmark_archived`,
+    and whatever the stream raises.
+    """
+    _require_writer(actor, benchmark.workspace)
+    with transaction.atomic():
+        # The lock makes numbers unique and in order; a second publisher waits here.
+        benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        if benchmark.archived_at is not None:
+            raise Conflict("benchmark_archived", f"{benchmark.slug} is archived.")
+        number = (benchmark.versions.aggregate(last=Max("number"))["last"] or 0) + 1
+        version = BenchmarkVersion.objects.create(
+            benchmark=benchmark,
+            number=number,
+            runner=manifest["runner"],
+            capability=manifest["capability"],
+            grader=manifest["grader"],
+            max_output_tokens=manifest["max_output_tokens"],
+            license=manifest["license"],
+            export_policy=manifest["export_policy"],
+            source_file=source_file,
+        )
+        tasks = _store_rows(version, manifest, rows)
+        version.manifest, version.sha256 = freeze({**manifest, "tasks": tasks})
+        version.state, version.published_at = VersionState.ACTIVE, timezone.now()
+        version.save(
+            update_fields=[
+                *("manifest", "sha256", "state", "published_at"),
+                *("task_count", "longest_prompt_bytes", "has_groups", "has_clusters"),
+            ]
+        )
+        record(
+            actor, "version.published", version.profile_id, workspace=benchmark.workspace, sha256=version.sha256, tasks=version.task_count
+        )
+    return version
+
+
+def _store_rows(version: BenchmarkVersion, manifest: dict[str, Any], rows: Iterable[TaskRow]) -> dict[str, Any]:
+    """Write tasks and contents in batches and note on the version what lists need. Gives the manifest's `tasks`."""
+    digest, seen, stream = TasksDigest(), set[str](), iter(rows)
+    while batch := list(islice(stream, BATCH)):
+        tasks = []
+        for ordinal, row in enumerate(batch, start=digest.count):
+            if row.task_id in seen:
+                raise Refused("duplicate_task_id", f"The ID {row.task_id!r} occurs twice.", details={"task_id": row.task_id})
+            seen.add(row.task_id)
+            digest.add(row)
+            messages = render_messages(manifest, row.values)
+            size = prompt_bytes(messages)
+            version.longest_prompt_bytes = max(version.longest_prompt_bytes, size)
+            version.has_groups = version.has_groups or bool(row.group)
+            version.has_clusters = version.has_clusters or bool(row.cluster)
+            tasks.append(
+                Task(
+                    version=version,
+                    ordinal=ordinal,
+                    task_id=row.task_id,
+                    group=row.group,
+                    cluster=row.cluster,
+                    prompt_bytes=size,
+                    message_count=len(messages),
+                    metadata=row.metadata,
+                )
+            )
+        stored = Task.objects.bulk_create(tasks)
+        TaskContent.objects.bulk_create(
+            TaskContent(task=task, values=row.values, reference=row.reference) for task, row in zip(stored, batch, strict=True)
+        )
+    if not digest.count:
+        raise Refused("no_rows", "There are no rows.")
+    version.task_count = digest.count
+    return digest.document()
+
+
+def retire_version(version: BenchmarkVersion, *, actor: Actor) -> BenchmarkVersion:
+    """Stop new quotes of the version; runs and results stay. Retiring a retired one changes nothing."""
+    _require_writer(actor, version.benchmark.workspace)
+    with transaction.atomic():
+        version = BenchmarkVersion.objects.select_for_update().select_related("benchmark__workspace").get(pk=version.pk)
+        if version.state != VersionState.RETIRED:
+            version.state = VersionState.RETIRED
+            version.save(update_fields=["state"])
+            record(actor, "version.retired", version.profile_id, workspace=version.benchmark.workspace)
+    return version
+
+
+def archive_benchmark(benchmark: Benchmark, *, actor: Actor) -> Benchmark:
+    """Take the benchmark out of the catalog and stop new runs; earlier runs and results stay. Archiving twice changes nothing."""
+    _require_writer(actor, benchmark.workspace)
+    with transaction.atomic():
+        benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        if benchmark.archived_at is None:
+            benchmark.archived_at = timezone.now()
+            benchmark.save(update_fields=["archived_at"])
+            record(actor, "benchmark.archived", benchmark.slug, workspace=benchmark.workspace)
+    return benchmark
+
+
+def save_route(
+    route_id: str,
+    *,
+    actor: Actor,
+    endpoint: str,
+    model: str,
+    input_usd_per_mtok: Decimal,
+    output_usd_per_mtok: Decimal,
+    cached: Decimal | None = None,
+    key_env: str = "",
+    context_limit: int | None = None,
+    max_output_tokens: int | None = None,
+    name: str | None = None,
+) -> ModelRoute:
+    """Make a managed route or change it. A changed price is a new dated rate, an unchanged one none; prices of 0 make it free.
+
+    Prices are USD a million tokens; cached input costs as input where `cached` is None. Limits and name that are None stay as they are.
+    The address may be private: operators name it. Raises Refused `invalid_route`, `invalid_endpoint` or `invalid_rate`.
+    """
+    require(is_platform_staff(actor), "Only platform staff sets routes and rates.")
+    _check_route(route_id, endpoint, model, key_env, context_limit, max_output_tokens)
+    rates = {
+        "input_microusd_per_mtok": _microusd(input_usd_per_mtok),
+        "cached_input_microusd_per_mtok": _microusd(input_usd_per_mtok if cached is None else cached),
+        "output_microusd_per_mtok": _microusd(output_usd_per_mtok),
+    }
+    stated = {"context_limit": context_limit, "max_output_tokens": max_output_tokens, "name": name}
+    fields = {"endpoint": endpoint, "upstream_model": model, "key_env": key_env, **{key: value for key, value in stated.items() if value}}
+    with transaction.atomic():
+        provider = _provider_of(route_id)
+        defaults = {"provider": provider, "name": route_id.rpartition("/")[2], "capabilities": [Capability.CHAT], **fields}
+        route, is_new = ModelRoute.objects.select_for_update().get_or_create(route_id=route_id, defaults=defaults)
+        changed = [key for key, value in fields.items() if getattr(route, key) != value]
+        if changed:
+            for key in changed:
+                setattr(route, key, fields[key])
+            if {"endpoint", "upstream_model"} & set(changed):
+                route.quirks = {}  # what another endpoint refused says nothing of this one
+                changed.append("quirks")
+            route.save(update_fields=changed)
+        if is_new or changed:
+            record(actor, "route.created" if is_new else "route.changed", route_id, workspace=None, fields=sorted(changed))
+        held = current_rate(route, timezone.now())
+        if held is None or any(getattr(held, key) != value for key, value in rates.items()):
+            RouteRate.objects.create(route=route, created_by=actor.user, **rates)
+            record(actor, "route.priced", route_id, workspace=None, **{key: str(value) for key, value in rates.items()})
+    return route
+
+
+def _check_route(route_id: str, endpoint: str, model: str, key_env: str, context_limit: int | None, max_output_tokens: int | None) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,119}", route_id):
+        raise Refused("invalid_route", "A route's ID is made of letters, digits and . _ : @ / + -, such as provider/model.")
+    if not model.strip() or len(model) > 200:
+        raise Refused("invalid_route", "The upstream model needs a name of at most 200 characters.")
+    if key_env and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,79}", key_env):
+        raise Refused("invalid_route", "key_env is the name of an environment variable, never the key itself.")
+    if any(limit is not None and limit < 1 for limit in (context_limit, max_output_tokens)):
+        raise Refused("invalid_route", "Limits are whole numbers of at least 1.")
+    try:
+        parts = urlsplit(endpoint)
+        is_usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable or len(endpoint) > 500 or any(character.isspace() for character in endpoint):
+        raise Refused("invalid_endpoint", "The endpoint must be an http or https address.")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise Refused("invalid_endpoint", "The endpoint must hold no credentials, query or fragment; the key comes from key_env.")
+
+
+def _microusd(usd: Decimal) -> Decimal:
+    """Micro-USD a million tokens of a price in USD a million tokens."""
+    usd = Decimal(usd)
+    if not usd.is_finite() or usd < 0 or usd > MAX_USD_PER_MTOK:
+        raise Refused("invalid_rate", f"A price must be from 0 to {MAX_USD_PER_MTOK:,} USD a million tokens.")
+    exact = usd * MICROUSD_PER_USD
+    if exact != round(exact, 6):
+        raise Refused("invalid_rate", "A price has at most twelve decimals.")
+    return exact
+
+
+def _provider_of(route_id: str) -> Provider:
+    """The provider that the ID names before its first slash; routes without one are this installation's own."""
+    head, slash, _ = route_id.partition("/")
+    slug = (slugify(head) if slash else "") or "own"
+    provider, _ = Provider.objects.get_or_create(slug=slug[:60], defaults={"name": head if slash else "Own"})
+    return provider
