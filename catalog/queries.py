@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from catalog.enums import RouteState, VersionState
 from catalog.models import Benchmark, BenchmarkVersion, ModelRoute, RouteRate, Task
-from workspaces.models import Workspace
+from workspaces.models import Membership, User, Workspace
 
 PUBLISHED = (VersionState.ACTIVE, VersionState.RETIRED)
 """States in which a version is shown; the earlier ones are the reviewers' business."""
@@ -43,6 +43,7 @@ def catalog_entries(
     runner: str = "",
     license: str = "",
     status: str = "",
+    grader: str = "",
     private_only: bool = False,
 ) -> QuerySet[Benchmark]:
     """The catalog's benchmarks, each with its latest version's columns as `latest_…` (number, state, task_count, grader, …).
@@ -68,6 +69,7 @@ def catalog_entries(
         "latest_runner": runner,
         "latest_license": license,
         "latest_state": status,
+        "latest_grader": grader,
     }
     entries = entries.filter(**{field: value for field, value in wanted.items() if value})
     if private_only:
@@ -94,6 +96,14 @@ def get_benchmark(workspace: Workspace | None, slug: str) -> Benchmark:
     return known_benchmarks(workspace).get(slug=slug)
 
 
+def get_benchmark_of_member(user: User | None, slug: str) -> Benchmark:
+    """A public benchmark, or a private one of any of the person's workspaces. Raises `Benchmark.DoesNotExist`."""
+    known = Q(workspace__isnull=True)
+    if user is not None:
+        known |= Q(workspace__in=Membership.objects.filter(user=user).values("workspace"))
+    return Benchmark.objects.filter(known).select_related("workspace", "created_by").get(slug=slug)
+
+
 def versions_of(benchmark: Benchmark) -> QuerySet[BenchmarkVersion]:
     """A benchmark's published versions, newest first."""
     return benchmark.versions.filter(state__in=PUBLISHED).select_related("benchmark").order_by("-number")
@@ -101,7 +111,12 @@ def versions_of(benchmark: Benchmark) -> QuerySet[BenchmarkVersion]:
 
 def latest_version(benchmark: Benchmark) -> BenchmarkVersion | None:
     """The highest active version, else the highest retired one."""
-    return min(versions_of(benchmark), key=lambda version: (version.state != VersionState.ACTIVE, -version.number), default=None)
+    return latest_of(versions_of(benchmark))
+
+
+def latest_of(versions: Iterable[BenchmarkVersion]) -> BenchmarkVersion | None:
+    """The highest active one of these, else the highest retired one."""
+    return min(versions, key=lambda version: (version.state != VersionState.ACTIVE, -version.number), default=None)
 
 
 def get_version(workspace: Workspace | None, profile_id: str) -> BenchmarkVersion:
@@ -153,9 +168,25 @@ def eval_reference(version: BenchmarkVersion) -> str:
     return f"eval://{provider}/{version.benchmark.slug}/{version.number}"
 
 
-def published_versions(workspace: Workspace | None) -> QuerySet[BenchmarkVersion]:
+def published_versions(workspace: Workspace | None, *, private_only: bool = False) -> QuerySet[BenchmarkVersion]:
     """All published versions that the workspace may see, of benchmarks that are not archived."""
-    return _published(visible_benchmarks(workspace)).order_by("benchmark__slug", "number")
+    benchmarks = visible_benchmarks(workspace)
+    if private_only:
+        benchmarks = benchmarks.filter(workspace__isnull=False)
+    return _published(benchmarks).order_by("benchmark__slug", "number")
+
+
+def private_benchmarks(workspace: Workspace) -> QuerySet[Benchmark]:
+    """The workspace's own benchmarks that are not archived, each with its published versions, newest first, as `known_versions`."""
+    published = BenchmarkVersion.objects.filter(state__in=PUBLISHED).select_related("benchmark").order_by("-number")
+    owned = visible_benchmarks(workspace).filter(workspace=workspace, versions__state__in=PUBLISHED).distinct()
+    return owned.select_related("created_by").prefetch_related(Prefetch("versions", queryset=published, to_attr="known_versions"))
+
+
+def manifests_of(version_ids: Iterable[int]) -> dict[int, dict[str, Any]]:
+    """The manifests of several versions, by the versions' keys, in one query."""
+    rows = BenchmarkVersion.objects.filter(pk__in=list(version_ids)).values_list("pk", "manifest")
+    return {key: json.loads(manifest) for key, manifest in rows}
 
 
 def _published(benchmarks: QuerySet[Benchmark]) -> QuerySet[BenchmarkVersion]:
@@ -190,6 +221,19 @@ def routes() -> QuerySet[ModelRoute]:
 def active_routes() -> QuerySet[ModelRoute]:
     """The routes that new quotes may name."""
     return routes().filter(state=RouteState.ACTIVE)
+
+
+def search_routes(q: str = "") -> QuerySet[ModelRoute]:
+    """`routes` whose ID, name or provider holds every word."""
+    found = routes()
+    for word in q.split()[:10]:
+        found = found.filter(Q(route_id__icontains=word) | Q(name__icontains=word) | Q(provider__name__icontains=word))
+    return found
+
+
+def rates_of(route: ModelRoute, at: datetime) -> QuerySet[RouteRate]:
+    """The route's prices up to that time, the newest first."""
+    return route.rates.filter(effective_at__lte=at).order_by("-effective_at", "-id")
 
 
 def get_route(route_id: str) -> ModelRoute:

@@ -1,0 +1,115 @@
+"""Pages of the catalog. Anyone may read what is public; private benchmarks show in their own workspace."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from catalog import queries
+from catalog.enums import Grader, RouteState, VersionState
+from catalog.models import Benchmark
+from common.pages import page_of
+from common.web import public_page, render_page
+from workspaces.actors import actor_of_user
+from workspaces.permissions import can_run
+from workspaces.queries import current_workspace
+
+BENCHMARKS_A_PAGE = 60
+TASKS_A_PAGE = 50
+FILTERS = ("q", "category", "grader", "source")
+
+
+@public_page
+@require_safe
+def benchmarks(request: HttpRequest) -> HttpResponse:
+    """The catalog: search, and facets with their counts."""
+    workspace = current_workspace(request)
+    filters = {key: request.GET.get(key, "").strip()[:100] for key in FILTERS}
+    found = queries.catalog_entries(
+        workspace,
+        q=filters["q"],
+        category=filters["category"],
+        grader=filters["grader"],
+        private_only=filters["source"] == "private",
+    )
+    listed = page_of(found, order="slug", cursor=request.GET.get("cursor"), limit=BENCHMARKS_A_PAGE)
+    facets = queries.facets(workspace)
+    context = {
+        "benchmarks": listed.rows,
+        "next_cursor": listed.next_cursor,
+        "cursor": request.GET.get("cursor"),
+        "filters": filters,
+        "is_filtered": any(filters.values()),
+        "categories": facets["category"],
+        "graders": [(value, Grader(value).label, count) for value, count in facets["grader"]],
+        "has_workspace": workspace is not None,
+    }
+    return render_page(request, "catalog/benchmarks.html", context, partial="list")
+
+
+@public_page
+@require_safe
+def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
+    """One benchmark: what it asks, how it is graded, its versions and the IDs of its tasks. Prompts and references are never listed."""
+    user = request.user if request.user.is_authenticated else None
+    found = queries.get_benchmark_of_member(user, slug)
+    versions = list(queries.versions_of(found))
+    wanted = request.GET.get("version", "")
+    version = next((each for each in versions if str(each.number) == wanted), None) or queries.latest_of(versions)
+    search = request.GET.get("q", "").strip()[:200]
+    context: dict[str, Any] = {
+        "benchmark": found,
+        "versions": versions,
+        "version": version,
+        "search": search,
+        "run_workspace": _runner_workspace(request, found) if user is not None else None,
+        "is_runnable": version is not None and version.state == VersionState.ACTIVE and found.archived_at is None,
+    }
+    if version is not None:
+        listed = page_of(queries.tasks_of(version, search), order="ordinal", cursor=request.GET.get("cursor"), limit=TASKS_A_PAGE)
+        context |= {
+            "manifest": queries.manifest_of(version),
+            "tasks": listed.rows,
+            "next_cursor": listed.next_cursor,
+            "cursor": request.GET.get("cursor"),
+        }
+    return render_page(request, "catalog/benchmark.html", context, partial="tasks")
+
+
+def _runner_workspace(request: HttpRequest, found: Benchmark) -> Any:
+    """The workspace in which the person would run it: a private benchmark's own, else the session's; None where they may not."""
+    workspace = found.workspace or current_workspace(request)
+    return workspace if workspace is not None and can_run(actor_of_user(request.user), workspace) else None
+
+
+@public_page
+@require_safe
+def models(request: HttpRequest) -> HttpResponse:
+    """The managed routes with their rates and limits."""
+    search = request.GET.get("q", "").strip()[:100]
+    routes = queries.search_routes(search)
+    now = timezone.now()
+    context = {
+        "routes": [(route, queries.current_rate(route, now)) for route in routes],
+        "search": search,
+    }
+    return render_page(request, "catalog/models.html", context, partial="list")
+
+
+@public_page
+@require_safe
+def model(request: HttpRequest, route_id: str) -> HttpResponse:
+    """One managed route: what it takes, and its price now and before."""
+    route = queries.get_route(route_id)
+    now = timezone.now()
+    user = request.user if request.user.is_authenticated else None
+    workspace = current_workspace(request)
+    context = {
+        "route": route,
+        "rate": queries.current_rate(route, now),
+        "rates": queries.rates_of(route, now),
+        "is_active": route.state == RouteState.ACTIVE,
+        "can_run": user is not None and workspace is not None and can_run(actor_of_user(user), workspace),
+    }
+    return render_page(request, "catalog/model.html", context)
