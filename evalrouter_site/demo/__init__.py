@@ -1,0 +1,1 @@
+"""The first comparison that a new installation makes of itself: `manage.py demo`."""
