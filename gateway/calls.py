@@ -132,13 +132,11 @@ async def call(
             else:
                 record.latency_ms = int((time.perf_counter() - started) * 1000)
                 lane.succeeded()
-                _fill(record, reply, price)
+                note_answer(record, reply, price)
                 return record
             record.latency_ms = int((time.perf_counter() - started) * 1000)
             counted += not lane.failed(failure)
-        record.error_code = failure.code.value
-        record.error_message = failure.message
-        record.provider_status = failure.status
+        note_failure(record, failure)
         if failure.code not in RETRYABLE or counted >= MAX_TRIES:
             return record
         if not await _pause(lane, wait_before_retry(counted, failure.retry_after)):
@@ -165,7 +163,15 @@ async def _pause(lane: Lane, seconds: float) -> bool:
     return False
 
 
-def _fill(record: CallRecord, reply: ChatReply, price: Price) -> None:
+def note_failure(record: CallRecord, failure: CallError) -> None:
+    """Write a try's failure on the record."""
+    record.error_code = failure.code.value
+    record.error_message = failure.message
+    record.provider_status = failure.status
+
+
+def note_answer(record: CallRecord, reply: ChatReply, price: Price) -> None:
+    """Write the answer and what it costs on the record."""
     record.outcome = Outcome.ANSWERED
     record.error_code = record.error_message = ""
     record.response = reply.text

@@ -269,8 +269,8 @@ class ChatServer:
         self.stats.by_model[asked.model] += 1
         self.stats.answered_twice += key in self._answered
         self._answered.add(key)
-        usage = reply.body.get("usage") if isinstance(reply.body, dict) else None
-        if usage and self.usage:
+        usage = reply.body.get("usage") if isinstance(reply.body, dict) and self.reply is None else None
+        if usage:
             self.stats.input_tokens += usage["prompt_tokens"]
             self.stats.output_tokens += usage["completion_tokens"]
 

@@ -1,0 +1,19 @@
+"""Reads of a workspace's connections. Deleted ones are never among them."""
+
+import uuid
+
+from django.db.models import QuerySet
+
+from common.ids import parse_uuid
+from gateway.models import Connection
+from workspaces.models import Workspace
+
+
+def connections_for(workspace: Workspace) -> QuerySet[Connection]:
+    """The workspace's connections, newest first."""
+    return Connection.objects.filter(workspace=workspace, deleted_at__isnull=True).order_by("-id")
+
+
+def get_connection(workspace: Workspace, public_id: uuid.UUID | str) -> Connection:
+    """One connection of the workspace. Raises `Connection.DoesNotExist`."""
+    return connections_for(workspace).get(public_id=parse_uuid(str(public_id)))
