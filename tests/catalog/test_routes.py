@@ -1,0 +1,132 @@
+"""Managed routes and their dated prices, by action and by `manage.py add_route`."""
+
+import io
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from catalog.actions import save_route
+from catalog.models import ModelRoute, Provider, RouteRate
+from common.errors import Forbidden, Refused
+from workspaces.actors import SYSTEM, actor_of_user
+from workspaces.models import AuditEntry, User
+
+ROUTE: dict[str, Any] = {
+    "actor": SYSTEM,
+    "endpoint": "http://127.0.0.1:9/v1",
+    "model": "small-2",
+    "input_usd_per_mtok": Decimal("0.4"),
+    "output_usd_per_mtok": Decimal("1.6"),
+}
+
+
+def saved(route_id: str = "example/small", **changes: Any) -> ModelRoute:
+    return save_route(route_id, **{**ROUTE, **changes})
+
+
+def prices() -> list[tuple[int, int, int]]:
+    columns = ("input_microusd_per_mtok", "cached_input_microusd_per_mtok", "output_microusd_per_mtok")
+    return [tuple(map(int, row)) for row in RouteRate.objects.order_by("id").values_list(*columns)]  # type: ignore[misc]
+
+
+def test_a_new_route_has_its_provider_its_name_and_its_price(db: None) -> None:
+    route = saved()
+    assert (route.provider.slug, route.name, route.capabilities, route.state) == ("example", "small", ["chat"], "active")
+    assert (route.endpoint, route.upstream_model, route.key_env) == ("http://127.0.0.1:9/v1", "small-2", "")
+    assert prices() == [(400_000, 400_000, 1_600_000)]
+
+
+def test_the_same_again_changes_nothing(db: None) -> None:
+    saved(context_limit=8_000, name="Small")
+    saved()
+    assert (ModelRoute.objects.get().context_limit, ModelRoute.objects.get().name) == (8_000, "Small")
+    assert (ModelRoute.objects.count(), Provider.objects.count(), len(prices()), ModelRoute.history.count()) == (1, 1, 1, 1)
+    assert [entry.action for entry in AuditEntry.objects.order_by("id")] == ["route.created", "route.priced"]
+
+
+def test_a_changed_price_is_a_new_dated_one_and_a_free_route_may_be(db: None) -> None:
+    saved()
+    saved(cached=Decimal("0.1"))
+    saved(input_usd_per_mtok=Decimal(0), output_usd_per_mtok=Decimal(0))
+    assert prices() == [(400_000, 400_000, 1_600_000), (400_000, 100_000, 1_600_000), (0, 0, 0)]
+    rates = list(RouteRate.objects.order_by("id"))
+    assert [rate.is_free for rate in rates] == [False, False, True]
+    assert rates[0].effective_at < rates[1].effective_at < rates[2].effective_at
+
+
+def test_another_endpoint_forgets_what_the_old_one_refused(db: None) -> None:
+    saved()
+    ModelRoute.objects.update(quirks={"limit_name": "max_completion_tokens"})
+    assert saved(key_env="EXAMPLE_KEY").quirks == {"limit_name": "max_completion_tokens"}
+    assert saved(key_env="EXAMPLE_KEY", endpoint="https://api.example.org/v1").quirks == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"endpoint": "ftp://example.org"}, "invalid_endpoint"),
+        ({"endpoint": "https://user:secret@example.org/v1"}, "invalid_endpoint"),
+        ({"endpoint": "https://example.org/v1?key=x"}, "invalid_endpoint"),
+        ({"endpoint": "https://[::1/v1"}, "invalid_endpoint"),
+        ({"endpoint": "example.org/v1"}, "invalid_endpoint"),
+        ({"endpoint": "https://exa mple.org/v1"}, "invalid_endpoint"),
+        ({"input_usd_per_mtok": Decimal("-1")}, "invalid_rate"),
+        ({"output_usd_per_mtok": Decimal("NaN")}, "invalid_rate"),
+        ({"output_usd_per_mtok": Decimal("1e9")}, "invalid_rate"),
+        ({"cached": Decimal("1e-13")}, "invalid_rate"),
+        ({"model": " "}, "invalid_route"),
+        ({"key_env": "sk-secret value"}, "invalid_route"),
+        ({"context_limit": 0}, "invalid_route"),
+        ({"route_id": "no spaces"}, "invalid_route"),
+        ({"route_id": ""}, "invalid_route"),
+    ],
+)
+def test_what_is_no_route_is_refused_and_nothing_is_made(db: None, changes: dict[str, Any], code: str) -> None:
+    with pytest.raises(Refused) as refused:
+        saved(**changes)
+    assert (refused.value.code, ModelRoute.objects.count(), Provider.objects.count()) == (code, 0, 0)
+
+
+def test_only_staff_sets_routes(owner: User, staff: User) -> None:
+    with pytest.raises(Forbidden):
+        saved(actor=actor_of_user(owner))
+    assert saved(actor=actor_of_user(staff)).rates.get().created_by == staff
+
+
+def test_the_command_prints_one_json_object_and_is_idempotent(db: None) -> None:
+    prices = ["--input-usd-per-mtok", "0.15", "--output-usd-per-mtok", "0.6", "--cached-input-usd-per-mtok", "0.075"]
+    limits = ["--context-limit", "8192", "--max-output-tokens", "2048"]
+    names = ["--endpoint", "http://127.0.0.1:11434/v1", "--model", "llama3", "--key-env", "LOCAL_KEY", "--name", "Llama"]
+    outputs = [io.StringIO(), io.StringIO()]
+    for output in outputs:
+        call_command("add_route", "local/llama", *names, *prices, *limits, stdout=output)
+    rate = RouteRate.objects.get()
+    assert json.loads(outputs[0].getvalue()) == {
+        "id": "local/llama",
+        "name": "Llama",
+        "endpoint": "http://127.0.0.1:11434/v1",
+        "model": "llama3",
+        "key_env": "LOCAL_KEY",
+        "context_limit": 8192,
+        "max_output_tokens": 2048,
+        "pricing": {
+            "input_microusd_per_mtok": "150000",
+            "cached_input_microusd_per_mtok": "75000",
+            "output_microusd_per_mtok": "600000",
+        },
+        "rate_id": str(rate.public_id),
+        "priced_at": rate.effective_at.isoformat(),
+    }
+    assert (outputs[0].getvalue(), outputs[0].getvalue().count("\n")) == (outputs[1].getvalue(), 1)
+
+
+@pytest.mark.parametrize("price", ["-1", "free", "inf"])
+def test_the_command_says_why_it_refuses(db: None, price: str) -> None:
+    with pytest.raises(CommandError):
+        call_command(
+            "add_route", "a/b", "--endpoint=http://127.0.0.1/v1", "--model=m", f"--input-usd-per-mtok={price}", "--output-usd-per-mtok=1"
+        )
+    assert ModelRoute.objects.count() == 0
