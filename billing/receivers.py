@@ -1,1 +1,44 @@
 """What billing does when something happened elsewhere."""
+
+from typing import Any
+
+from django.dispatch import receiver
+
+from billing.actions import grant_welcome_credit, set_key_ceiling
+from billing.queries import allowance_of_key
+from common.errors import Refused
+from workspaces.actors import Actor
+from workspaces.models import ApiKey, User, Workspace
+from workspaces.signals import Unset, api_key_changed, api_key_created, api_key_rolled, workspace_created
+
+
+@receiver(workspace_created)
+def welcome(sender: type[Workspace], *, workspace: Workspace, user: User, **_: Any) -> None:
+    """A person's first workspace gets the welcome credit, once for the person."""
+    grant_welcome_credit(workspace, user=user)
+
+
+@receiver(api_key_created)
+def set_ceiling(sender: type[ApiKey], *, key: ApiKey, spend_ceiling_microusd: int | None, actor: Actor, **_: Any) -> None:
+    """A new key's ceiling. One that a key makes is checked also where it asks for none, since its maker may have one."""
+    if spend_ceiling_microusd is not None or actor.api_key is not None:
+        set_key_ceiling(key, actor=actor, ceiling_microusd=spend_ceiling_microusd)
+
+
+@receiver(api_key_changed)
+def change_ceiling(sender: type[ApiKey], *, key: ApiKey, spend_ceiling_microusd: int | None | Unset, actor: Actor, **_: Any) -> None:
+    if not isinstance(spend_ceiling_microusd, Unset):
+        set_key_ceiling(key, actor=actor, ceiling_microusd=spend_ceiling_microusd)
+
+
+@receiver(api_key_rolled)
+def check_roll(sender: type[ApiKey], *, key: ApiKey, rolled_from: ApiKey, actor: Actor, **_: Any) -> None:
+    """A key that rolls another is handed what that one may spend, so it may be no more than its own ceiling has left."""
+    if actor.api_key is None or actor.api_key.lineage == rolled_from.lineage:
+        return
+    own = allowance_of_key(actor.api_key)
+    if own is None or own.left_microusd is None:
+        return
+    other = allowance_of_key(rolled_from)
+    if other is None or other.left_microusd is None or other.left_microusd > own.left_microusd:
+        raise Refused("ceiling_exceeded", "A key rolls only keys that may spend no more than its own ceiling has left.")

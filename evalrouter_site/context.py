@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
@@ -11,11 +12,13 @@ from workspaces.queries import current_workspace, memberships_of_request
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`current_workspace`: the one the session works in, or None; `memberships`: all of the person's; `credit`: its available micro-USD."""
+    """`current_workspace`: the one the session works in, or None; `memberships`: all of the person's; `credit`: its available micro-USD;
+    `welcome_credit`: what a new account gets, in micro-USD."""
     return {
         "current_workspace": lambda: current_workspace(request),
         "memberships": SimpleLazyObject(lambda: memberships_of_request(request)),
         "credit": lambda: _credit(current_workspace(request)),
+        "welcome_credit": settings.WELCOME_CREDIT_MICROUSD,
     }
 
 

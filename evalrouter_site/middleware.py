@@ -5,12 +5,11 @@ from collections.abc import Callable
 
 import structlog
 from django.conf import settings
-from django.core.exceptions import ObjectDoesNotExist
 from django.http import HttpRequest, HttpResponse
 
 from common.errors import Refused
 from common.ids import new_id
-from evalrouter_site.problems import not_found, problem
+from evalrouter_site.problems import problem
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -46,7 +45,7 @@ class AdminContentSecurityPolicyMiddleware:
 
 
 class RefusalMiddleware:
-    """Turns what queries and actions raise in a page into an answer: a refusal into its status and words, a missing object into 404."""
+    """Turns a refusal that an action raised in a page, and no form caught, into its status and words."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -57,6 +56,4 @@ class RefusalMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, Refused):
             return problem(request, exception.status, exception.message, code=exception.code)
-        if isinstance(exception, ObjectDoesNotExist):
-            return not_found(request, exception)
         return None

@@ -27,7 +27,9 @@ def problem(request: HttpRequest, status: int, message: str, *, title: str = "",
     context = {"title": title or TITLES.get(status, "That did not work"), "message": message, "status": status, "code": code}
     htmx = getattr(request, "htmx", None)
     if htmx and not htmx.boosted:
-        response = render(request, "components/notice.html", {"title": context["title"], "text": message, "tone": "bad", "alert": True}, status=status)
+        response = render(
+            request, "components/notice.html", {"title": context["title"], "text": message, "tone": "bad", "alert": True}, status=status
+        )
         response["HX-Retarget"] = "#notices"
         response["HX-Reswap"] = "innerHTML show:window:top"
         return response
@@ -45,6 +47,11 @@ def permission_denied(request: HttpRequest, exception: Exception | None = None) 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     message = "The address may be mistyped, or what it named was removed or belongs to a workspace you are not a member of."
     return problem(request, 404, message)
+
+
+def too_many_requests(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """allauth's answer when one address or person tries too often."""
+    return problem(request, 429, "Wait a few minutes, then try again.")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

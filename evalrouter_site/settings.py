@@ -174,6 +174,17 @@ ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_FORMS = {
+    "login": "workspaces.forms.LoginForm",
+    "signup": "workspaces.forms.SignupForm",
+    "reset_password": "workspaces.forms.ResetPasswordForm",
+    "reset_password_from_key": "workspaces.forms.ResetPasswordKeyForm",
+    "change_password": "workspaces.forms.ChangePasswordForm",
+    "reauthenticate": "workspaces.forms.ReauthenticateForm",
+    "add_email": "workspaces.forms.AddEmailForm",
+}
 ALLAUTH_TRUSTED_PROXY_COUNT = env_int("TRUSTED_PROXY_COUNT", 0)
 
 DEFAULT_FROM_EMAIL = env_str("DEFAULT_FROM_EMAIL", "EvalRouter <evalrouter@example.org>")
@@ -238,6 +249,8 @@ QUOTE_LIFETIME_SECONDS = env_int("QUOTE_LIFETIME_SECONDS", 30 * 60)
 RUN_DEADLINE_SECONDS = env_int("RUN_DEADLINE_SECONDS", 24 * 3600)
 SAMPLES_RETENTION_DAYS = env_int("SAMPLES_RETENTION_DAYS", 365)
 ENGINE_SLOTS = env_int("ENGINE_SLOTS", 256)
+ENGINE_EXECUTORS = env_int("ENGINE_EXECUTORS", 2)
+"""Executor loops at a time on one machine; a worker has one child more, for everything else."""
 ENGINE_LEASE_SECONDS = env_float("ENGINE_LEASE_SECONDS", 15)
 ENGINE_RENEW_SECONDS = env_float("ENGINE_RENEW_SECONDS", 5)
 ENGINE_SWEEP_SECONDS = env_float("ENGINE_SWEEP_SECONDS", 5)
@@ -280,24 +293,39 @@ CELERY_BEAT_SCHEDULE = {
 # ── The API ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["evalrouter_site.api.authentication.KeyAuthentication", "evalrouter_site.api.authentication.SessionAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "evalrouter_site.api.authentication.KeyAuthentication",
+        "evalrouter_site.api.authentication.SessionAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["evalrouter_site.api.rendering.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["evalrouter_site.api.rendering.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "evalrouter_site.api.rendering.OnlyJSON",
+    "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "evalrouter_site.api.schema.AutoSchema",
     "DEFAULT_THROTTLE_CLASSES": ["evalrouter_site.api.throttling.ApiThrottle"],
     "DEFAULT_THROTTLE_RATES": {"api": env_str("API_RATE", "600/min"), "anonymous": env_str("API_ANONYMOUS_RATE", "120/min")},
     "EXCEPTION_HANDLER": "evalrouter_site.api.errors.exception_handler",
-    "UNAUTHENTICATED_USER": None,
+    "NUM_PROXIES": ALLAUTH_TRUSTED_PROXY_COUNT,
+    "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "EvalRouter API",
+    "DESCRIPTION": (
+        "Model benchmarks as a service: quote, run, watch, read and compare.\n\n"
+        "Money is a string of integer micro-USD, times are RFC 3339 in UTC, shares are 0 to 1. Fields without a value are null, never left "
+        "out. Unknown fields of a request are refused; new fields of an answer may be added."
+    ),
     "VERSION": "1",
     "OAS_VERSION": "3.1.1",
+    "SERVERS": [{"url": "/"}],
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "COMPONENT_SPLIT_PATCH": False,
+    "POSTPROCESSING_HOOKS": [],
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
 }
 
 # ── Language, time, logs ────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,10 +4,16 @@ from django.contrib import admin
 from django.urls import include, path
 
 from evalrouter_site import views
+from evalrouter_site.api.views import openapi
 
 urlpatterns = [
+    path("", views.landing, name="landing"),
     path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
     path("admin/", admin.site.urls),
+    path("openapi.json", openapi, name="openapi"),
+    path(".well-known/openapi.json", openapi),
+    path("", include("evalrouter_site.api.urls")),
     path("", include("workspaces.account_urls")),
     path("", include("workspaces.urls")),
     path("", include("billing.urls")),
@@ -16,4 +22,5 @@ urlpatterns = [
 handler400 = "evalrouter_site.problems.bad_request"
 handler403 = "evalrouter_site.problems.permission_denied"
 handler404 = "evalrouter_site.problems.not_found"
+handler429 = "evalrouter_site.problems.too_many_requests"
 handler500 = "evalrouter_site.problems.server_error"

@@ -1,14 +1,20 @@
-"""Settings pages, and the session's workspace."""
+"""Settings pages, and the session's workspace. A change of state is a sub-resource that takes POST."""
 
 from django.urls import path
 
-from workspaces import views
+from workspaces.views import account, api_keys, members, workspace
 
 app_name = "workspaces"
 urlpatterns = [
-    path("workspace", views.current, name="current"),
-    path("settings/account", views.account, name="account"),
-    path("settings/workspace", views.workspace, name="workspace"),
-    path("settings/members", views.members, name="members"),
-    path("settings/api-keys", views.api_keys, name="api_keys"),
+    path("workspace", account.current, name="current"),
+    path("settings/account", account.account, name="account"),
+    path("settings/account/workspaces", account.workspaces, name="workspaces"),
+    path("settings/workspace", workspace.workspace, name="workspace"),
+    path("settings/members", members.members, name="members"),
+    path("settings/members/<uuid:user_id>/role", members.role, name="member_role"),
+    path("settings/members/<uuid:user_id>/removal", members.removal, name="member_removal"),
+    path("settings/api-keys", api_keys.api_keys, name="api_keys"),
+    path("settings/api-keys/<uuid:key_id>", api_keys.api_key, name="api_key"),
+    path("settings/api-keys/<uuid:key_id>/roll", api_keys.roll, name="api_key_roll"),
+    path("settings/api-keys/<uuid:key_id>/revocation", api_keys.revocation, name="api_key_revocation"),
 ]

@@ -21,12 +21,42 @@ NONE = "—"
 TONES = {
     "good": {"completed", "graded", "active", "answered", "correct", "done", "qualified", "checked", "succeeded", "ok", "settled"},
     "live": {"running", "finalizing"},
-    "warn": {"partial", "waiting", "inconclusive", "in_review", "draft", "paused", "truncated", "unreadable", "empty", "unchecked", "expiring", "continuing"},
+    "warn": {
+        "partial",
+        "waiting",
+        "inconclusive",
+        "in_review",
+        "draft",
+        "paused",
+        "truncated",
+        "unreadable",
+        "empty",
+        "unchecked",
+        "expiring",
+        "continuing",
+    },
     "bad": {"failed", "error", "stopped", "incorrect", "revoked", "expired", "unknown"},
     "info": {"open", "started", "owner"},
 }
 WORDS = {"partial": "Interrupted", "ok": "OK", "finalizing": "Writing the result", "in_review": "In review"}
 """States whose stored word is not what a person would say."""
+
+
+AUDIT_WORDS = {
+    "workspace.create": "Workspace made",
+    "workspace.rename": "Workspace renamed",
+    "workspace.set_budget": "Monthly budget set",
+    "account.create": "Account made by an operator",
+    "member.add": "Member added",
+    "member.change_role": "Role changed",
+    "member.remove": "Member removed",
+    "api_key.create": "API key made",
+    "api_key.change": "API key changed",
+    "api_key.roll": "API key rolled",
+    "api_key.revoke": "API key revoked",
+    "api_key.set_ceiling": "Spend ceiling of a key set",
+    "billing.grant_credit": "Credit granted",
+}
 
 
 # ── Numbers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -156,6 +186,19 @@ def status_tone(status: str | None) -> str:
 
 
 @register.filter
+def audit_words(action: str) -> str:
+    """An audit entry's action in words; the list is `AUDIT_WORDS`, anything else is spelled out."""
+    return AUDIT_WORDS.get(action) or action.replace(".", ": ").replace("_", " ").capitalize()
+
+
+@register.filter
+def source_href(source: str) -> str:
+    """The page of what a ledger entry came from, empty where it has none."""
+    kind, _, identifier = source.partition(":")
+    return f"/evaluations/{identifier}" if kind == "run" and identifier else ""
+
+
+@register.filter
 def message_tone(message: Message) -> str:
     """The tone of a notice for one of Django's messages."""
     return {"success": "good", "warning": "warn", "error": "bad"}.get(message.level_tag, "info")
@@ -167,7 +210,9 @@ def message_tone(message: Message) -> str:
 @register.simple_tag
 def icon(name: str) -> SafeString:
     """A drawing of `static/img/icons.svg`, for decoration: words always stand beside it."""
-    return format_html('<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>', static("img/icons.svg"), name)
+    return format_html(
+        '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>', static("img/icons.svg"), name
+    )
 
 
 @register.simple_tag(takes_context=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import template
 
@@ -22,8 +23,13 @@ for _name in (
     "interruption_words",
     "phase_words",
     "sample_status_words",
-    "run_status_words",
-    "tone_of",
+    "warning_title",
+    "warning_tone",
+    "role_words",
+    "finish_words",
+    "reasoning_words",
+    "coverage_words",
+    "refusal_words",
 ):
     register.filter(_name, getattr(wording, _name))
 
@@ -99,3 +105,25 @@ def item(mapping: Mapping[Any, Any], key: Any) -> Any:
 def of_one(index: int) -> int:
     """A position counted from one, as people count."""
     return int(index) + 1
+
+
+@register.filter
+def plain_words(code: str) -> str:
+    return wording.plain(code)
+
+
+@register.filter
+def host(address: str) -> str:
+    """The host of an address, with its port."""
+    return urlsplit(address).netloc.rpartition("@")[2] or address
+
+
+@register.filter
+def series(index: int) -> int:
+    """The number of a subject's colour, 1 to 8."""
+    return int(index) % 8 + 1
+
+
+@register.filter
+def is_container(value: Any) -> bool:
+    return isinstance(value, (dict, list))

@@ -1,0 +1,64 @@
+"""The person's own page: name, address, password, workspaces; and picking the workspace to work in."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_http_methods, require_POST
+
+from common.errors import Refused
+from common.forms import add_refusal
+from common.web import page, render_page
+from workspaces.actions import change_name, create_workspace
+from workspaces.actors import actor_of_user
+from workspaces.forms import NameForm, WorkspaceForm
+from workspaces.queries import SESSION_KEY, get_workspace_of, memberships_of_request
+
+
+@require_http_methods(["GET", "POST"])
+@page
+def account(request: HttpRequest) -> HttpResponse:
+    form = NameForm(request.POST or None, initial={"name": request.user.name})
+    if request.method == "POST" and form.is_valid():
+        change_name(request.user, actor=actor_of_user(request.user), name=form.cleaned_data["name"])
+        messages.success(request, "Your name is saved.")
+        return redirect("workspaces:account")
+    return _account_page(request, form=form, status=422 if form.is_bound and form.errors else 200)
+
+
+@require_POST
+@page
+def workspaces(request: HttpRequest) -> HttpResponse:
+    """Make another workspace, and work in it."""
+    form = WorkspaceForm(request.POST)
+    if form.is_valid():
+        try:
+            made = create_workspace(request.user, actor=actor_of_user(request.user), name=form.cleaned_data["name"])
+        except Refused as refused:
+            add_refusal(form, refused.message)
+        else:
+            request.session[SESSION_KEY] = str(made.public_id)
+            messages.success(request, f"“{made.name}” is made, and you are working in it.")
+            return redirect("workspaces:workspace")
+    return _account_page(request, form=NameForm(initial={"name": request.user.name}), workspace_form=form, status=422)
+
+
+@require_POST
+@page
+def current(request: HttpRequest) -> HttpResponse:
+    """Pick the workspace that lists and new forms begin with. It changes nothing but the session."""
+    workspace = get_workspace_of(request.user, request.POST.get("workspace", ""))
+    request.session[SESSION_KEY] = str(workspace.public_id)
+    target = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
+        target = "/evaluations"
+    return HttpResponseRedirect(target)
+
+
+def _account_page(request: HttpRequest, *, form: NameForm, workspace_form: WorkspaceForm | None = None, status: int) -> HttpResponse:
+    context = {
+        "form": form,
+        "workspace_form": workspace_form or WorkspaceForm(auto_id="id_workspace_%s"),
+        "memberships": memberships_of_request(request),
+    }
+    return render_page(request, "workspaces/account.html", context, status=status)
