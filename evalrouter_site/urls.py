@@ -17,6 +17,9 @@ urlpatterns = [
     path("", include("workspaces.account_urls")),
     path("", include("workspaces.urls")),
     path("", include("billing.urls")),
+    path("", include("catalog.urls")),
+    path("", include("gateway.urls")),
+    path("", include("runs.urls")),
 ]
 
 handler400 = "evalrouter_site.problems.bad_request"

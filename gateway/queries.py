@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from common.ids import parse_uuid
 from gateway.models import Connection
-from workspaces.models import Workspace
+from workspaces.models import User, Workspace
 
 
 def connections_for(workspace: Workspace) -> QuerySet[Connection]:
@@ -17,3 +17,9 @@ def connections_for(workspace: Workspace) -> QuerySet[Connection]:
 def get_connection(workspace: Workspace, public_id: uuid.UUID | str) -> Connection:
     """One connection of the workspace. Raises `Connection.DoesNotExist`."""
     return connections_for(workspace).get(public_id=parse_uuid(str(public_id)))
+
+
+def get_connection_of_member(user: User, public_id: uuid.UUID | str) -> Connection:
+    """A connection of any of the person's workspaces. Raises `Connection.DoesNotExist`."""
+    found = Connection.objects.filter(workspace__memberships__user=user, deleted_at__isnull=True)
+    return found.select_related("workspace", "created_by").get(public_id=parse_uuid(str(public_id)))

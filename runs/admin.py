@@ -1,0 +1,187 @@
+"""Staff's view of quotes, runs and what hangs on them. Read only: the engine and the actions write these rows."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from unfold.decorators import display
+
+from common.admin import LargeReadOnlyAdmin, ReadOnlyAdmin, ReadOnlyInline
+from common.ids import parse_uuid
+from common.money import format_usd
+from runs.models import Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Shard, Subject
+
+
+class RunBenchmarkInline(ReadOnlyInline):
+    model = RunBenchmark
+    fields = ["index", "version", "task_count", "output_limit", "task_list_sha256"]
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[RunBenchmark]:
+        return super().get_queryset(request).select_related("version__benchmark")  # type: ignore[no-any-return]
+
+
+class SubjectInline(ReadOnlyInline):
+    model = Subject
+    fields = ["index", "label", "kind", "status", "stopped_code", "planned", "processed", "graded", "correct", "errors", "concurrency"]
+    readonly_fields = fields
+
+
+@admin.register(Quote)
+class QuoteAdmin(ReadOnlyAdmin):
+    list_display = ["public_id", "workspace", "name", "status", "shown_cap", "shown_ceiling", "created_at", "expires_at"]
+    list_filter = ["status", "created_at"]
+    list_select_related = ["workspace"]
+    search_fields = ["public_id", "name", "workspace__name"]
+    ordering = ["-id"]
+    readonly_fields = ["public_id"]
+
+    @display(description="Cap", ordering="cap_microusd")
+    def shown_cap(self, quote: Quote) -> str:
+        return "none" if quote.cap_microusd is None else format_usd(quote.cap_microusd)
+
+    @display(description="Ceiling", ordering="ceiling_microusd")
+    def shown_ceiling(self, quote: Quote) -> str:
+        return format_usd(quote.ceiling_microusd)
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin):
+    list_display = [
+        "public_id",
+        "workspace",
+        "name",
+        "shown_status",
+        "phase",
+        "shown_progress",
+        "errors",
+        "shown_spend",
+        "created_at",
+        "ended_at",
+    ]
+    list_filter = ["status", "phase", "created_at"]
+    list_select_related = ["workspace"]
+    search_fields = ["public_id", "name", "workspace__name"]
+    ordering = ["-id"]
+    readonly_fields = ["public_id"]
+    inlines = [RunBenchmarkInline, SubjectInline]
+
+    @display(
+        description="Status",
+        ordering="status",
+        label={
+            "completed": "success",
+            "running": "info",
+            "queued": "info",
+            "partial": "warning",
+            "cancelled": "warning",
+            "failed": "danger",
+        },
+    )
+    def shown_status(self, run: Run) -> str:
+        return run.status
+
+    @display(description="Progress")
+    def shown_progress(self, run: Run) -> str:
+        return f"{run.processed:,} of {run.planned:,}"
+
+    @display(description="Spend", ordering="spend_microusd")
+    def shown_spend(self, run: Run) -> str:
+        return format_usd(run.spend_microusd)
+
+    def view_on_site(self, run: Run) -> str:
+        return reverse("runs:report", args=[run.public_id])
+
+
+@admin.register(Subject)
+class SubjectAdmin(LargeReadOnlyAdmin):
+    list_display = ["label", "run", "kind", "status", "stopped_code", "planned", "processed", "graded", "correct", "errors", "retry_at"]
+    list_filter = ["kind", "status", "stopped_code"]
+    list_select_related = ["run"]
+    search_fields = ["label", "run__public_id"]
+    ordering = ["-id"]
+
+
+class StuckFilter(admin.SimpleListFilter):
+    """Shards that hold a lease nobody renewed, or that wait for money."""
+
+    title = "trouble"
+    parameter_name = "trouble"
+
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
+        return [("expired", "Lease expired"), ("parked", "Parked for want of budget")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Shard]) -> QuerySet[Shard]:
+        if self.value() == "expired":
+            return queryset.filter(lease_expires_at__lt=timezone.now())
+        if self.value() == "parked":
+            return queryset.filter(parked_need_microusd__isnull=False, is_done=False)
+        return queryset
+
+
+@admin.register(Shard)
+class ShardAdmin(LargeReadOnlyAdmin):
+    list_display = ["id", "run", "subject", "start", "stop", "is_done", "fence", "lease_owner", "lease_expires_at", "slots", "shown_slice"]
+    list_filter = ["is_done", StuckFilter]
+    list_select_related = ["run", "subject"]
+    search_fields = ["run__public_id"]
+    ordering = ["-id"]
+
+    @display(description="Slice", ordering="slice_microusd")
+    def shown_slice(self, shard: Shard) -> str:
+        return format_usd(shard.slice_microusd)
+
+
+@admin.register(Sample)
+class SampleAdmin(LargeReadOnlyAdmin):
+    list_display = [
+        "public_id",
+        "subject",
+        "task",
+        "position",
+        "status",
+        "correct",
+        "error_code",
+        "is_truncated",
+        "is_unreadable",
+        "shown_charge",
+    ]
+    list_filter = ["status", "correct", "is_empty", "is_truncated", "is_unreadable"]
+    list_select_related = ["subject", "task"]
+    search_fields = ["public_id"]
+    search_help_text = "A sample's or a run's whole ID"
+    ordering = ["-id"]
+    readonly_fields = ["public_id"]
+    raw_id_fields = ["run_benchmark", "subject", "task", "origin"]
+
+    def get_search_results(self, request: HttpRequest, queryset: QuerySet[Sample], search_term: str) -> tuple[QuerySet[Sample], bool]:
+        """Only whole IDs: a search by part of one would read every row."""
+        if not search_term.strip():
+            return queryset, False
+        found = parse_uuid(search_term.strip())
+        if found is None:
+            return queryset.none(), False
+        of_run = RunBenchmark.objects.filter(run__public_id=found).values("pk")
+        return queryset.filter(run_benchmark__in=of_run) | queryset.filter(public_id=found), False
+
+    @display(description="Charge", ordering="usage_microusd")
+    def shown_charge(self, sample: Sample) -> str:
+        return format_usd(sample.charge_microusd)
+
+
+@admin.register(Event)
+class EventAdmin(LargeReadOnlyAdmin):
+    list_display = ["run", "sequence", "type", "data", "created_at"]
+    list_filter = ["type"]
+    list_select_related = ["run"]
+    search_fields = ["run__public_id"]
+    ordering = ["-id"]
+
+
+@admin.register(ResultVersion)
+class ResultVersionAdmin(ReadOnlyAdmin):
+    list_display = ["run", "number", "sha256", "created_at"]
+    list_select_related = ["run"]
+    search_fields = ["run__public_id", "sha256"]
+    ordering = ["-id"]

@@ -1,0 +1,248 @@
+"""Parsing what people type on the pages of runs. Whether it can be done is decided by the actions."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.http import QueryDict
+
+from common.money import InvalidAmount, parse_usd
+from runs.enums import CoverageMode
+
+MOST_SUBJECTS = 8
+DEFAULT_SAMPLE = 25
+KINDS = ("managed", "connection", "baseline")
+EFFORTS = ("minimal", "low", "medium", "high")
+
+REASONING_CHOICES = [
+    ("", "As the route does by default"),
+    ("minimal", "Minimal effort"),
+    ("low", "Low effort"),
+    ("medium", "Medium effort"),
+    ("high", "High effort"),
+    ("budget", "A budget of tokens"),
+]
+
+FIELD_OF_REFUSAL = {
+    "benchmark_not_found": "benchmark",
+    "ambiguous_benchmark": "benchmark",
+    "several_benchmarks_unsupported": "benchmark",
+    "version_retired": "benchmark",
+    "model_not_found": "subjects",
+    "ambiguous_model": "subjects",
+    "incompatible_model": "subjects",
+    "connection_unchecked": "subjects",
+    "connection_not_found": "subjects",
+    "task_not_found": "task_ids",
+    "sample_too_large": "sample_count",
+    "cap_below_minimum": "cap",
+}
+
+
+class UsdField(forms.CharField):
+    """An amount in USD, cleaned to micro-USD; None where it is left empty."""
+
+    def clean(self, value: Any) -> int | None:
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            amount = parse_usd(text)
+        except InvalidAmount:
+            raise forms.ValidationError("Enter an amount in USD with at most six decimals, such as 1.50.") from None
+        if amount <= 0:
+            raise forms.ValidationError("Enter an amount above zero, or leave it empty.")
+        return amount
+
+
+class SubjectsField(forms.Field):
+    """One to eight models, each as `managed:<route>`, `connection:<ID>` or `baseline:<name>`; cleaned to the API's subject objects."""
+
+    widget = forms.SelectMultiple
+
+    def clean(self, value: Any) -> list[dict[str, str]]:
+        chosen = list(dict.fromkeys(value or []))
+        if not chosen:
+            raise forms.ValidationError("Choose at least one model or baseline.")
+        if len(chosen) > MOST_SUBJECTS:
+            raise forms.ValidationError(f"Choose at most {MOST_SUBJECTS}: {len(chosen)} are chosen.")
+        return [self._subject(text) for text in chosen]
+
+    @staticmethod
+    def _subject(text: str) -> dict[str, str]:
+        kind, _, name = text.partition(":")
+        if kind not in KINDS or not name:
+            raise forms.ValidationError("One of the chosen models is not on the list any more. Choose again.")
+        key = {"managed": "route_id", "connection": "connection_id", "baseline": "name"}[kind]
+        return {"kind": kind, key: name}
+
+
+class SetupForm(forms.Form):
+    """A whole evaluation as a person sets it up. `as_request` is the body that the API would take."""
+
+    workspace = forms.UUIDField(widget=forms.HiddenInput)
+    benchmark = forms.CharField(max_length=200, widget=forms.HiddenInput, error_messages={"required": "Choose a benchmark."})
+    subjects = SubjectsField()
+    name = forms.CharField(max_length=160, required=False)
+    concurrency = forms.IntegerField(min_value=1, max_value=256, required=False)
+    max_output_tokens = forms.IntegerField(min_value=1, max_value=1_000_000, required=False)
+    reasoning = forms.ChoiceField(choices=REASONING_CHOICES, required=False)
+    reasoning_budget = forms.IntegerField(min_value=1, max_value=1_000_000, required=False)
+    coverage = forms.ChoiceField(choices=CoverageMode.choices)
+    sample_count = forms.IntegerField(min_value=1, max_value=1000, required=False)
+    seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, required=False)
+    task_ids = forms.CharField(required=False, max_length=500_000, widget=forms.Textarea)
+    cap = UsdField(required=False, max_length=30)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        mode = data.get("coverage")
+        if mode == CoverageMode.SAMPLE and "sample_count" in data and data["sample_count"] is None:
+            self.add_error("sample_count", "Say how many tasks to draw, from 1 to 1,000.")
+        if mode == CoverageMode.TASKS and not self._task_ids():
+            self.add_error("task_ids", "Write at least one task ID, each on a line of its own.")
+        if data.get("reasoning") == "budget" and not data.get("reasoning_budget"):
+            self.add_error("reasoning_budget", "Say how many tokens the model may reason with.")
+        return data
+
+    def _task_ids(self) -> list[str]:
+        lines = (line.strip() for line in self.cleaned_data.get("task_ids", "").splitlines())
+        return list(dict.fromkeys(line for line in lines if line))
+
+    def as_request(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        request: dict[str, Any] = {
+            "selection": {"profile_ids": [data["benchmark"]], "output_format": "default"},
+            "coverage": self._coverage(),
+        }
+        subjects = data["subjects"]
+        if len(subjects) == 1:
+            request["model"] = subjects[0]
+        else:
+            request["subjects"] = subjects
+        if data["reasoning"] == "budget":
+            request["reasoning"] = {"budget_tokens": data["reasoning_budget"]}
+        elif data["reasoning"]:
+            request["reasoning"] = {"effort": data["reasoning"]}
+        for key in ("concurrency", "max_output_tokens", "name"):
+            if data[key]:
+                request[key] = data[key]
+        if data["cap"] is not None:
+            request["max_charge_microusd"] = str(data["cap"])
+        return request
+
+    def _coverage(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data["coverage"] == CoverageMode.SAMPLE:
+            return {"mode": "sample", "sample_count": data["sample_count"], "seed": data["seed"] or 0}
+        if data["coverage"] == CoverageMode.TASKS:
+            return {"mode": "tasks", "task_ids": self._task_ids()}
+        return {"mode": "full"}
+
+
+@dataclass
+class Setup:
+    """The state of the new-evaluation page as its address or its form carries it: everything is text and nothing need be valid yet."""
+
+    benchmark: str = ""
+    subjects: list[str] = field(default_factory=list)
+    name: str = ""
+    concurrency: str = ""
+    max_output_tokens: str = ""
+    reasoning: str = ""
+    reasoning_budget: str = ""
+    coverage: str = CoverageMode.SAMPLE.value
+    sample_count: str = str(DEFAULT_SAMPLE)
+    seed: str = "0"
+    task_ids: str = ""
+    cap: str = ""
+
+    @classmethod
+    def from_query(cls, query: QueryDict) -> "Setup":
+        """What is named in the query, the rest as by default."""
+        setup = cls(subjects=list(dict.fromkeys(query.getlist("subjects"))))
+        for key in vars(setup):
+            if key != "subjects" and key in query:
+                setattr(setup, key, query[key])
+        if setup.coverage not in CoverageMode.values:
+            setup.coverage = CoverageMode.SAMPLE.value
+        return setup
+
+    @classmethod
+    def from_quote(cls, request: dict[str, Any], plan: dict[str, Any]) -> "Setup":
+        """The setup that quotes the same again: names as the plan resolved them, settings as the request had them."""
+        setup = cls(name=str(request.get("name") or ""))
+        setup.benchmark = plan["benchmark"]["profile_id"]
+        setup.subjects = [text for text in (_subject_text(subject["model"]) for subject in plan["subjects"]) if text]
+        for key in ("concurrency", "max_output_tokens"):
+            setattr(setup, key, str(request.get(key) or ""))
+        reasoning = request.get("reasoning") or {}
+        if "budget_tokens" in reasoning:
+            setup.reasoning, setup.reasoning_budget = "budget", str(reasoning["budget_tokens"])
+        else:
+            setup.reasoning = str(reasoning.get("effort") or "")
+        coverage = request.get("coverage") or {}
+        setup.coverage = str(coverage.get("mode") or CoverageMode.SAMPLE.value)
+        setup.sample_count = str(coverage.get("sample_count") or DEFAULT_SAMPLE)
+        setup.seed = str(coverage.get("seed") or 0)
+        setup.task_ids = "\n".join(coverage.get("task_ids") or [])
+        if cap := request.get("max_charge_microusd"):
+            whole, rest = divmod(int(cap), 1_000_000)
+            setup.cap = f"{whole}.{rest:06d}".rstrip("0").rstrip(".")
+        return setup
+
+    def query(self, *, without: str = "") -> str:
+        """The query string that gives this setup again, without what is as by default and without one named field."""
+        default = Setup()
+        pairs: list[tuple[str, Any]] = [
+            (key, value) for key, value in vars(self).items() if value and value != getattr(default, key) and key != without
+        ]
+        return urlencode(pairs, doseq=True)
+
+    @property
+    def task_total(self) -> int | None:
+        """How many tasks the coverage names, where it can be told without the benchmark."""
+        if self.coverage == CoverageMode.SAMPLE:
+            return int(self.sample_count) if self.sample_count.isdecimal() and self.sample_count.isascii() else None
+        if self.coverage == CoverageMode.TASKS:
+            return len({line.strip() for line in self.task_ids.splitlines() if line.strip()})
+        return None
+
+
+def _subject_text(subject: dict[str, Any]) -> str:
+    for kind, key in (("managed", "route_id"), ("connection", "connection_id"), ("baseline", "name")):
+        if subject.get("kind") == kind and subject.get(key):
+            return f"{kind}:{subject[key]}"
+    return ""
+
+
+class ContinueForm(forms.Form):
+    """How an interrupted run is to go on. `unknown` is about calls that were on their way when it was cancelled."""
+
+    cap = UsdField(
+        required=False,
+        max_length=30,
+        label="Cap, USD",
+        help_text="The most that the rest may charge. Without one, the workspace's credit bounds it.",
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+    )
+    unknown = forms.ChoiceField(
+        required=False,
+        choices=[("", "Ask me"), ("retry", "Run them again"), ("leave", "Leave them out of the result")],
+        widget=forms.HiddenInput,
+    )
+    accept_duplicates = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    include_cancelled = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    def ask(self, code: str) -> None:
+        """Show the field that answers a refusal."""
+        if code == "unknown_outcomes_left_out":
+            self.fields["unknown"] = forms.ChoiceField(
+                label="Calls of unknown outcome",
+                choices=[("retry", "Run them again"), ("leave", "Leave them out of the result")],
+                widget=forms.RadioSelect,
+                required=False,
+            )
+        if code == "duplicate_provider_charges":
+            self.fields["accept_duplicates"] = forms.BooleanField(label="My provider may bill these calls twice", required=False)

@@ -1,0 +1,19 @@
+"""Pages of runs. A change of state is a sub-resource that takes POST."""
+
+from django.urls import path
+
+from runs import views
+
+app_name = "runs"
+urlpatterns = [
+    path("evaluations", views.history, name="history"),
+    path("evaluations/new", views.new_evaluation, name="new_evaluation"),
+    path("evaluations/quotes/<uuid:quote_id>", views.quote, name="quote"),
+    path("evaluations/quotes/<uuid:quote_id>/start", views.start, name="start"),
+    path("evaluations/benchmarks/<slug:slug>", views.benchmark_results, name="benchmark_results"),
+    path("evaluations/<uuid:run_id>", views.report, name="report"),
+    path("evaluations/<uuid:run_id>/cancellation", views.cancellation, name="cancellation"),
+    path("evaluations/<uuid:run_id>/continuation", views.continuation, name="continuation"),
+    path("evaluations/<uuid:run_id>/samples", views.samples, name="samples"),
+    path("evaluations/<uuid:run_id>/samples/<int:position>", views.sample, name="sample"),
+]

@@ -1,0 +1,45 @@
+"""The history of evaluations, and what a workspace has found out about one benchmark."""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from common.pages import page_of
+from common.web import page, render_page
+from runs import queries
+from runs.enums import RunStatus
+from runs.standings import standings_on
+from workspaces.actors import actor_of_user
+from workspaces.permissions import can_run
+from workspaces.queries import required_workspace
+
+RUNS_A_PAGE = 25
+
+
+@page
+@require_safe
+def history(request: HttpRequest) -> HttpResponse:
+    """The workspace's runs, the newest first, filtered by status, benchmark and model."""
+    workspace = required_workspace(request)
+    filters = {key: request.GET.get(key, "").strip()[:200] for key in ("status", "benchmark", "model")}
+    found = queries.filter_runs(queries.runs_for(workspace), **filters)
+    listed = page_of(found, cursor=request.GET.get("cursor"), limit=RUNS_A_PAGE)
+    context = {
+        "runs": listed.rows,
+        "next_cursor": listed.next_cursor,
+        "cursor": request.GET.get("cursor"),
+        "filters": filters,
+        "is_filtered": any(filters.values()),
+        "statuses": RunStatus.choices,
+        "models": queries.run_models(workspace),
+        "can_run": can_run(actor_of_user(request.user), workspace),
+    }
+    return render_page(request, "runs/history.html", context, partial="list")
+
+
+@page
+@require_safe
+def benchmark_results(request: HttpRequest, slug: str) -> HttpResponse:
+    """The workspace's results on a benchmark so far: the newest of each model and version. The benchmark's page fetches it as a part."""
+    workspace = required_workspace(request)
+    context = {"slug": slug, "rows": standings_on(workspace, slug)}
+    return render_page(request, "runs/benchmark_results.html", context, partial="list")

@@ -1,0 +1,166 @@
+"""A new evaluation: one page of steps. Its address carries the whole setup, so it can be left, shared in the team and come back to."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from catalog import queries as catalog
+from catalog.enums import VersionState
+from catalog.models import BenchmarkVersion, ModelRoute, RouteRate
+from common.errors import Forbidden, Refused
+from common.web import is_fragment_request, page, redirect_to, render_page
+from gateway import queries as gateway
+from gateway.baselines import NAMES as BASELINES
+from gateway.models import Connection
+from runs import actions, queries
+from runs.compatibility import Refusal, route_refusal
+from runs.forms import EFFORTS, FIELD_OF_REFUSAL, MOST_SUBJECTS, REASONING_CHOICES, Setup, SetupForm
+from runs.quoting import ASSUMED_DISAGREEMENT
+from runs.requests import DEFAULT_CONCURRENCY
+from runs.statistics import smallest_difference
+from runs.wording import refusal_words
+from workspaces.actors import actor_of_user
+from workspaces.models import Workspace
+from workspaces.permissions import can_run, require
+from workspaces.queries import get_workspace_of, required_workspace
+
+BENCHMARKS_SHOWN = 50
+BASELINE_WORDS = {
+    "random-choice": "Answers at random from a row's choices, or from the answers that the benchmark knows. The floor of a guess.",
+    "most-frequent-answer": "Always gives the benchmark's most frequent answer. The floor of knowing the answers' distribution.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A model that can be chosen: `value` is what the form sends, `refusal` why it cannot run this benchmark."""
+
+    value: str
+    label: str
+    is_chosen: bool
+    route: ModelRoute | None = None
+    rate: RouteRate | None = None
+    connection: Connection | None = None
+    note: str = ""
+    refusal: Refusal | None = None
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_evaluation(request: HttpRequest) -> HttpResponse:
+    """Set an evaluation up; a valid POST makes the quote and shows it."""
+    if request.method == "POST":
+        return _quote(request)
+    workspace = _workspace(request, request.GET.get("workspace", ""))
+    require(
+        can_run(actor_of_user(request.user), workspace),
+        "Viewers read results. Ask an admin of this workspace for the member role to run evaluations.",
+    )
+    setup = _setup(request)
+    response = render_page(request, "runs/new_evaluation.html", _context(request, workspace, setup), partial=_partial(request))
+    if is_fragment_request(request):
+        response["HX-Replace-Url"] = f"{request.path}?{setup.query()}"
+    return response
+
+
+def _quote(request: HttpRequest) -> HttpResponse:
+    workspace = _workspace(request, request.POST.get("workspace", ""))
+    require(can_run(actor_of_user(request.user), workspace))
+    form = SetupForm(request.POST)
+    status = 422
+    if form.is_valid():
+        try:
+            quote = actions.create_quote(workspace, actor=actor_of_user(request.user), request=form.as_request())
+            return redirect_to(request, reverse("runs:quote", args=[quote.public_id]))
+        except Forbidden:
+            raise
+        except Refused as refusal:
+            status = refusal.status
+            form.add_error(FIELD_OF_REFUSAL.get(refusal.code), refusal_words(refusal))
+    context = _context(request, workspace, Setup.from_query(request.POST), form=form)
+    return render_page(request, "runs/new_evaluation.html", context, partial="setup", status=status)
+
+
+def _partial(request: HttpRequest) -> str:
+    """The part that htmx asked for by its target: the reach of the setup while it is typed, the benchmarks found, or all steps."""
+    target = getattr(request, "htmx", None) and request.htmx.target
+    return target if target in {"reach", "models", "benchmarks"} else "setup"
+
+
+def _workspace(request: HttpRequest, workspace_id: str) -> Workspace:
+    """The workspace that the form names, else the session's. Raises Workspace.DoesNotExist for one the person is not in."""
+    return get_workspace_of(request.user, workspace_id) if workspace_id else required_workspace(request)
+
+
+def _setup(request: HttpRequest) -> Setup:
+    """The setup of an earlier run or quote where the address names one, else what the address itself carries."""
+    if run_id := request.GET.get("from", ""):
+        quote = queries.get_run_of_member(request.user, run_id).quote
+    elif quote_id := request.GET.get("quote", ""):
+        quote = queries.get_quote_of_member(request.user, quote_id)
+    else:
+        return Setup.from_query(request.GET)
+    return Setup.from_quote(quote.request_document, quote.plan_document)
+
+
+def _context(request: HttpRequest, workspace: Workspace, setup: Setup, *, form: SetupForm | None = None) -> dict[str, Any]:
+    version = _version(workspace, setup.benchmark)
+    search = request.GET.get("q", "").strip()[:100]
+    context: dict[str, Any] = {
+        "setup": setup,
+        "form": form,
+        "form_workspace": workspace,
+        "version": version,
+        "search": search,
+        "missing_benchmark": setup.benchmark if setup.benchmark and version is None else "",
+        "other_query": setup.query(without="benchmark"),
+    }
+    if version is None:
+        context["benchmarks"] = catalog.catalog_entries(workspace, q=search, status=VersionState.ACTIVE)[:BENCHMARKS_SHOWN]
+        return context
+    total = version.task_count if setup.task_total is None else min(setup.task_total, version.task_count)
+    return context | {
+        "manifest": catalog.manifest_of(version),
+        "options": _options(workspace, version, setup),
+        "most_subjects": MOST_SUBJECTS,
+        "reasoning_choices": REASONING_CHOICES,
+        "default_concurrency": DEFAULT_CONCURRENCY,
+        "task_total": total,
+        "chosen_count": len(setup.subjects),
+        "call_total": total * len(setup.subjects),
+        "smallest_difference": smallest_difference(total, ASSUMED_DISAGREEMENT) if total else None,
+        "assumed_disagreement": ASSUMED_DISAGREEMENT,
+    }
+
+
+def _version(workspace: Workspace, name: str) -> BenchmarkVersion | None:
+    found = [version for version in catalog.find_versions(workspace, name) if version.state == VersionState.ACTIVE] if name else []
+    return found[0] if len(found) == 1 else None
+
+
+def _options(workspace: Workspace, version: BenchmarkVersion, setup: Setup) -> dict[str, list[Option]]:
+    chosen = set(setup.subjects)
+    limit = int(setup.max_output_tokens) if setup.max_output_tokens.isdecimal() else version.max_output_tokens
+    reasoning: dict[str, object] = {"effort": setup.reasoning} if setup.reasoning in EFFORTS else {}
+    if setup.reasoning == "budget":
+        reasoning = {"budget_tokens": setup.reasoning_budget}
+    managed = []
+    now = timezone.now()
+    for route in catalog.active_routes():
+        rate = catalog.current_rate(route, now)
+        if rate is None:
+            continue
+        value = f"managed:{route.route_id}"
+        refusal = route_refusal(version, route, output_limit=limit, reasoning=reasoning)
+        managed.append(Option(value, route.name, value in chosen, route=route, rate=rate, refusal=refusal))
+    own = []
+    for connection in gateway.connections_for(workspace):
+        value = f"connection:{connection.public_id}"
+        unchecked = None if connection.checked_at else Refusal("connection_unchecked", "Check this connection before it is quoted.")
+        own.append(Option(value, connection.name, value in chosen, connection=connection, refusal=unchecked))
+    floors = [Option(f"baseline:{name}", name, f"baseline:{name}" in chosen, note=BASELINE_WORDS.get(name, "")) for name in BASELINES]
+    return {"managed": managed, "connections": own, "baselines": floors}

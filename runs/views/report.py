@@ -1,0 +1,105 @@
+"""The report of a run: live while it runs, the frozen result when it has ended."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from common.web import is_fragment_request, page, render_page
+from runs import documents, queries
+from runs.enums import SubjectKind
+from runs.models import Run, Subject
+from runs.statistics import Interval, wilson
+from workspaces.actors import actor_of_user
+from workspaces.permissions import can_run
+
+STOP_POLLING = 286
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSubject:
+    """A subject while it runs: its counters, and the score of what is graded so far."""
+
+    row: Subject
+    value: float | None
+    interval: Interval | None
+
+
+@page
+@require_safe
+def report(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """The run's page. While it runs, its figures fetch themselves every two seconds; the answer that brings the result ends that."""
+    run = queries.get_run_of_member(request.user, run_id)
+    context = {
+        "run": run,
+        "document": documents.run_document(run),
+        "can_run": can_run(actor_of_user(request.user), run.workspace),
+        "is_cancelling": run.cancel_requested_at is not None and not run.is_ended,
+    }
+    if not run.is_ended:
+        context["subjects"] = [live_subject(subject) for subject in run.subjects.all()]
+        return render_page(request, "runs/report.html", context, partial="live")
+    context |= final_context(run)
+    response = render_page(
+        request, "runs/report.html", context, partial="report", status=STOP_POLLING if is_fragment_request(request) else 200
+    )
+    if is_fragment_request(request):
+        # The fragment that polled is a part of the report: the whole report takes its place.
+        response["HX-Retarget"] = "#report"
+        response["HX-Reswap"] = "outerHTML"
+    return response
+
+
+def live_subject(subject: Subject) -> LiveSubject:
+    """The score so far, over what is graded."""
+    if not subject.graded:
+        return LiveSubject(subject, None, None)
+    return LiveSubject(subject, subject.correct / subject.graded, wilson(subject.correct, subject.graded))
+
+
+def final_context(run: Run) -> dict[str, Any]:
+    """The frozen result as the page lays it out."""
+    frozen = queries.get_result(run)
+    result = documents.result_document(frozen)
+    compare = orjson.loads(frozen.comparison) if frozen.comparison else None
+    continued_by = getattr(run, "continued_by_run", None)
+    return {
+        "result": result,
+        "compare": compare,
+        "rows": ranked_rows(result, compare),
+        "labels": {subject["index"]: subject["label"] for subject in result["subjects"]},
+        "group_rows": group_rows(result),
+        "error_rows": error_rows(result),
+        "can_continue": run.interruption is not None and continued_by is None,
+        "continued_by": continued_by,
+        "has_estimates": any(subject["usage"]["estimated_calls"] for subject in result["subjects"]),
+        "baselines": {subject.index for subject in run.subjects.all() if subject.kind == SubjectKind.BASELINE},
+    }
+
+
+def ranked_rows(result: dict[str, Any], compare: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """One row a model, in the order of the ranking; those that the comparison leaves out come last, with the reason."""
+    subjects = {subject["index"]: subject for subject in result["subjects"]}
+    if not compare:
+        return [{"subject": subject, "entry": None, "excluded": None} for subject in subjects.values()]
+    rows = [{"subject": subjects.pop(entry["subject_index"]), "entry": entry, "excluded": None} for entry in compare["ranking"]]
+    reasons = {each["subject_index"]: each["reason"] for each in compare["excluded"]}
+    return rows + [{"subject": subject, "entry": None, "excluded": reasons.get(index)} for index, subject in subjects.items()]
+
+
+def group_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row a group of tasks, with each model's score in the order of the subjects."""
+    names = sorted({group["group"] for subject in result["subjects"] for group in subject["groups"]})
+    by_subject = [{group["group"]: group for group in subject["groups"]} for subject in result["subjects"]]
+    return [{"name": name, "cells": [groups.get(name) for groups in by_subject]} for name in names]
+
+
+def error_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row an error class, with each model's count in the order of the subjects; the most frequent first."""
+    counts = [{each["code"]: each["count"] for each in subject["error_codes"]} for subject in result["subjects"]]
+    codes = {code for each in counts for code in each}
+    rows = [{"code": code, "cells": [each.get(code, 0) for each in counts]} for code in codes]
+    return sorted(rows, key=lambda row: (-sum(row["cells"]), str(row["code"])))
