@@ -61,7 +61,9 @@ def claim(scope: str, key: str, *, body_sha256: str) -> Claim | Kept:
             IdempotentAnswer.objects.filter(pk=row.pk, claimed_at=row.claimed_at).delete()
             continue
         if row.body_sha256 != body_sha256:
-            raise Conflict("idempotency_key_reused", "This Idempotency-Key was used for another request body; use a new key for a new request.")
+            raise Conflict(
+                "idempotency_key_reused", "This Idempotency-Key was used for another request body; use a new key for a new request."
+            )
         if row.finished_at is not None:
             return _kept(row)
         if row.claimed_at < now - CLAIMED:
@@ -70,7 +72,9 @@ def claim(scope: str, key: str, *, body_sha256: str) -> Claim | Kept:
                 return Claim(row.pk, now)
             continue
         if time.monotonic() > patience:
-            raise Conflict("idempotency_key_in_use", "The first request under this Idempotency-Key is still being worked on; ask again in a moment.")
+            raise Conflict(
+                "idempotency_key_in_use", "The first request under this Idempotency-Key is still being worked on; ask again in a moment."
+            )
         time.sleep(POLL_SECONDS)
 
 
@@ -104,5 +108,7 @@ def _insert(scope: str, key: str, body_sha256: str, now: datetime) -> Claim | No
 
 def _kept(row: IdempotentAnswer) -> Kept:
     if row.bore_secret:
-        raise Conflict("secret_already_shown", "The first answer under this Idempotency-Key bore a secret, which is shown once and not kept.")
+        raise Conflict(
+            "secret_already_shown", "The first answer under this Idempotency-Key bore a secret, which is shown once and not kept."
+        )
     return Kept(row.status or 200, row.body)

@@ -63,6 +63,22 @@ def can_own(actor: Actor, workspace: Workspace) -> bool:
     return _allows(actor, workspace, role=Role.OWNER, scope=None)
 
 
+_LEAST_ROLE = {
+    Scope.EVAL_READ: Role.VIEWER,
+    Scope.BILLING_READ: Role.VIEWER,
+    Scope.EVAL_WRITE: Role.MEMBER,
+    Scope.BENCHMARKS_SUBMIT: Role.MEMBER,
+    Scope.KEYS_MANAGE: Role.ADMIN,
+}
+
+
+def scopes_of(actor: Actor, role: Role | None) -> list[str]:
+    """What the actor may do, as scopes: a key's own, or those that a person's role amounts to."""
+    if actor.api_key is not None:
+        return [scope.value for scope in Scope if actor.has_scope(scope)]
+    return [scope.value for scope, least in _LEAST_ROLE.items() if role is not None and RANK[role] >= RANK[least]]
+
+
 def is_platform_staff(actor: Actor) -> bool:
     """Whether the actor may grant credit, set rates and review the catalog."""
     return actor.kind == ActorKind.SYSTEM or (actor.user is not None and actor.user.is_staff and actor.user.is_active)

@@ -1,0 +1,61 @@
+"""Every address of the API, on one page."""
+
+from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.urls.converters import StringConverter, register_converter
+
+from billing import api as billing
+from catalog import api as catalog
+from evalrouter_site.api.views import unknown
+from gateway import api as gateway
+from runs.api import models as models
+
+# from runs.api import results, runs  # TODO when runs.documents is there
+from workspaces import api as workspaces
+
+
+class PrivateBenchmarkConverter(StringConverter):
+    """`byob-…`, with or without its number."""
+
+    regex = "byob-[0-9a-f]{12}(?:@[0-9]{1,9})?"
+
+
+register_converter(PrivateBenchmarkConverter, "byob")
+
+v1: list[URLPattern | URLResolver] = [
+    path("account", workspaces.AccountView.as_view()),
+    path("workspaces", workspaces.WorkspaceList.as_view()),
+    path("workspaces/<uuid:workspace_id>", workspaces.WorkspaceDetail.as_view()),
+    path("api-keys", billing.ApiKeyList.as_view()),
+    path("api-keys/<uuid:key_id>", billing.ApiKeyDetail.as_view()),
+    path("api-keys/<uuid:key_id>/roll", billing.ApiKeyRoll.as_view()),
+    path("billing/wallet", billing.WalletView.as_view()),
+    path("billing/entries", billing.EntryList.as_view()),
+    path("benchmarks", catalog.BenchmarkList.as_view()),
+    path("benchmarks/<slug:slug>", catalog.BenchmarkDetail.as_view()),
+    path("evals", catalog.EvalList.as_view()),
+    path("catalog/tasks", catalog.TaskList.as_view()),
+    path("private-benchmarks", catalog.PrivateBenchmarkList.as_view()),
+    path("private-benchmarks/<byob:benchmark_id>", catalog.PrivateBenchmarkDetail.as_view()),
+    path("private-benchmarks/<byob:benchmark_id>/archive", catalog.PrivateBenchmarkArchive.as_view()),
+    path("models", models.ModelList.as_view()),
+    path("connections", gateway.ConnectionList.as_view()),
+    path("connections/<uuid:connection_id>", gateway.ConnectionDetail.as_view()),
+    path("connections/<uuid:connection_id>/check", gateway.ConnectionCheck.as_view()),
+    # path("quotes", runs.QuoteList.as_view()),
+    # path("quotes/<uuid:quote_id>", runs.QuoteDetail.as_view()),
+    # path("runs", runs.RunList.as_view()),
+    # path("runs/<uuid:run_id>", runs.RunDetail.as_view()),
+    # path("runs/<uuid:run_id>/cancel", runs.RunCancel.as_view()),
+    # path("runs/<uuid:run_id>/continue", runs.RunContinue.as_view()),
+    # path("runs/<uuid:run_id>/events", runs.EventList.as_view()),
+    # path("runs/<uuid:run_id>/attempts", runs.AttemptList.as_view()),
+    # path("runs/<uuid:run_id>/results", results.RunResults.as_view()),
+    # path("runs/<uuid:run_id>/compare", results.RunCompare.as_view()),
+    # path("runs/<uuid:run_id>/samples", results.SampleList.as_view()),
+    # path("runs/<uuid:run_id>/samples/<uuid:sample_id>", results.SampleDetail.as_view()),
+    # path("runs/<uuid:run_id>/export", results.RunExport.as_view()),
+    # path("runs/<uuid:run_id>/receipt", results.RunReceipt.as_view()),
+    re_path(r"^.*$", unknown),
+]
+
+urlpatterns = [path("v1/", include(v1)), path("v1", unknown)]
