@@ -4,7 +4,7 @@ Where an action exists the maker calls it, so that tests stand on rows as the pr
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -12,12 +12,16 @@ from django.utils import timezone
 
 from billing.enums import EntryKind
 from billing.models import LedgerEntry, Wallet
+from catalog.actions import publish_version
 from catalog.enums import Grader, VersionState
-from catalog.models import Benchmark, BenchmarkVersion, ModelRoute, Provider, RouteRate, Task, TaskContent
-from common.canonical import canonical_json, sha256_text
+from catalog.manifests import TaskRow, build_manifest
+from catalog.models import Benchmark, BenchmarkVersion, ModelRoute, Provider, RouteRate
+from common.crypto import encrypt
 from gateway.models import Connection
-from workspaces.enums import Role
-from workspaces.models import Membership, User, Workspace
+from workspaces.actions import create_api_key
+from workspaces.actors import SYSTEM
+from workspaces.enums import Role, Scope
+from workspaces.models import ApiKey, Membership, User, Workspace
 
 PASSWORD = "correct horse battery"
 _numbers = itertools.count(1)
@@ -50,6 +54,11 @@ def make_workspace(name: str = "Workspace", *, credit: int = 0, owner: User | No
     return workspace
 
 
+def make_key(workspace: Workspace, *, scopes: Collection[str] = tuple(Scope), **fields: Any) -> tuple[ApiKey, str]:
+    """An API key with every scope unless said otherwise, and its text for `Authorization: Bearer`."""
+    return create_api_key(workspace, actor=SYSTEM, label=fields.pop("label", "test"), scopes=[str(scope) for scope in scopes], **fields)
+
+
 def make_benchmark(slug: str | None = None, *, workspace: Workspace | None = None, **fields: Any) -> Benchmark:
     """A benchmark without versions: public, or private to the workspace."""
     slug = slug or (f"byob-{next(_numbers):012x}" if workspace else f"sums-{next(_numbers)}")
@@ -64,68 +73,46 @@ def make_version(
     grader: str = Grader.NUMERIC,
     grader_options: Mapping[str, Any] | None = None,
     rows: Sequence[Mapping[str, Any]] | None = None,
-    max_output_tokens: int = 64,
     state: str = VersionState.ACTIVE,
-    **fields: Any,
+    **manifest: Any,
 ) -> BenchmarkVersion:
-    """An active version. Without `rows` its tasks ask "What is n + n?" (task IDs "t0", "t1", …) and expect 2n.
+    """A published version. Without `rows` its tasks ask "What is n + n?" (task IDs "t0", "t1", …) and expect 2n.
 
-    A row: {"values": {"question": …}, "reference": …} and, where wanted, "task_id", "group", "cluster", "metadata".
+    A row: {"values": {"question": …}, "reference": …} and, where wanted, "task_id", "group", "cluster", "metadata". More names go to
+    the manifest, such as `max_output_tokens`, `license`, `export_policy`.
     """
     benchmark = benchmark or make_benchmark(workspace=workspace)
-    rows = rows if rows is not None else [{"values": {"question": f"What is {n} + {n}?"}, "reference": str(2 * n)} for n in range(tasks)]
-    number = benchmark.versions.count() + 1
-    manifest: dict[str, Any] = {
-        "schema": "evalrouter.manifest.v1",
+    if rows is None:
+        rows = [{"values": {"question": f"What is {n} + {n}?"}, "reference": str(2 * n)} for n in range(tasks)]
+    with_choices = any("choices" in row["values"] for row in rows)
+    wanted = {
         "name": benchmark.name,
         "description": benchmark.description,
         "category": benchmark.category,
-        "grader": str(grader),
-        "grader_options": dict(grader_options or {}),
-        "prompt_template": "{question}",
-        "system_prompt": None,
+        "prompt_template": "{question}\n{choices}" if with_choices else "{question}",
         "roles": ["question"],
-        "choices": any("choices" in row["values"] for row in rows),
-        "max_output_tokens": max_output_tokens,
-        "export_policy": "full",
-        "metrics": [{"metric": "accuracy", "name": "Accuracy"}],
-        "few_shot": 0,
-        "attempts": 1,
-        "temperature": 0,
-        "tasks": {"count": len(rows), "sha256": sha256_text(str(len(rows)))},
-        "delivery": {"receives": ["question"], "never_receives": ["reference"], "grader": "The last number is compared."},
+        "max_output_tokens": 64,
+        **manifest,
     }
-    text = canonical_json(manifest)
-    version = BenchmarkVersion.objects.create(
-        benchmark=benchmark,
-        number=number,
-        state=state,
-        manifest=text,
-        sha256=sha256_text(text),
-        grader=grader,
-        max_output_tokens=max_output_tokens,
-        task_count=len(rows),
-        longest_prompt_bytes=max((len(str(row["values"]["question"]).encode()) for row in rows), default=0),
-        has_groups=any(row.get("group") for row in rows),
-        has_clusters=any(row.get("cluster") for row in rows),
-        published_at=timezone.now() if state == VersionState.ACTIVE else None,
-        **fields,
+    version = publish_version(
+        benchmark,
+        actor=SYSTEM,
+        manifest=build_manifest(grader=grader, grader_options=grader_options, **wanted),
+        rows=(
+            TaskRow(
+                task_id=row.get("task_id", f"t{ordinal}"),
+                values=dict(row["values"]),
+                reference=row["reference"],
+                group=row.get("group", ""),
+                cluster=row.get("cluster", ""),
+                metadata=row.get("metadata", {}),
+            )
+            for ordinal, row in enumerate(rows)
+        ),
     )
-    made = Task.objects.bulk_create(
-        Task(
-            version=version,
-            ordinal=ordinal,
-            task_id=row.get("task_id", f"t{ordinal}"),
-            group=row.get("group", ""),
-            cluster=row.get("cluster", ""),
-            prompt_bytes=len(str(row["values"]["question"]).encode()),
-            metadata=row.get("metadata", {}),
-        )
-        for ordinal, row in enumerate(rows)
-    )
-    TaskContent.objects.bulk_create(
-        TaskContent(task=task, values=row["values"], reference=row["reference"]) for task, row in zip(made, rows, strict=True)
-    )
+    if state != VersionState.ACTIVE:
+        version.state = state
+        version.save(update_fields=["state"])
     return version
 
 
@@ -172,17 +159,12 @@ def make_connection(
     **fields: Any,
 ) -> Connection:
     """The workspace's own endpoint; checked unless said otherwise, its key encrypted."""
-    secret = ""
-    if api_key:
-        from common.crypto import encrypt
-
-        secret = encrypt(api_key)
     return Connection.objects.create(
         workspace=workspace,
         name=name or f"endpoint {next(_numbers)}",
         endpoint=endpoint,
         model=model,
-        secret=secret,
+        secret=encrypt(api_key) if api_key else "",
         checked_at=timezone.now() if checked else None,
         **fields,
     )
