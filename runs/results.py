@@ -1,10 +1,15 @@
 """The figures of a finished run, in the shape of the API's results. Pure: finalizing reads the database and freezes what comes back."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, Any, Self
 
-from runs.statistics import ACCURACY, Metric
+from runs.statistics import ACCURACY, Estimate, Interval, Metric, missing_bounds, wilson
+
+if TYPE_CHECKING:
+    from runs.statistics.means import Clusters, Flags, Values
 
 SAMPLE_COLUMNS = ("position", "status", "score", "error_code", "is_empty", "is_truncated", "is_unreadable", "latency_ms")
 """The columns of `Sample` that `Samples.of` takes, in its order."""
@@ -28,6 +33,17 @@ class Samples:
         """The samples of rows of `SAMPLE_COLUMNS`, as `values_list(*SAMPLE_COLUMNS)` gives them."""
         return cls(*zip(*rows, strict=True))
 
+    def graded(self) -> list[tuple[int, float]]:
+        """Position and score of each graded sample."""
+        return [
+            (position, score)
+            for position, status, score in zip(self.position, self.status, self.score, strict=True)
+            if status == "graded" and score is not None
+        ]
+
+    def positions(self, status: str) -> list[int]:
+        return [position for position, its in zip(self.position, self.status, strict=True) if its == status]
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -47,7 +63,7 @@ class SubjectInputs:
     index: int
     label: str
     samples: Samples
-    usage: Usage = Usage()
+    usage: Usage
     usage_microusd: int = 0
     fee_microusd: int = 0
     stopped: str = ""
@@ -59,12 +75,13 @@ class SubjectInputs:
 
 @dataclass(frozen=True, slots=True)
 class ResultInputs:
-    """A finished run on one benchmark version. `groups` and `clusters` are those of the planned tasks, by position; empty: there are none."""
+    """A finished run on one benchmark version. `groups` and `clusters` name those of each task by position; empty where there are none."""
 
     run_id: str
     version: int
     status: str
     benchmark: Mapping[str, Any]
+    """As the API shows it, with its `profile_id`."""
     task_count: int
     """Planned tasks."""
     population: int
@@ -75,13 +92,226 @@ class ResultInputs:
     groups: Sequence[str] = ()
     clusters: Sequence[str] = ()
     excluded: Collection[int] = ()
-    """Positions that were planned and left out by agreement."""
+    """Positions that were planned and then left out by agreement."""
     output_format: str = "default"
     grading: int = 1
     billing_state: str = "settled"
     notices: Sequence[str] = ()
     seed: int = 0
     """Of the bootstrap."""
-    profile_id: str = ""
-    benchmarks: Sequence[Mapping[str, Any]] = field(default=())
-    """All versions of the run; empty: `benchmark` alone."""
+
+
+def number(value: float | None) -> float | None:
+    """A share, score or difference as it is frozen: ten decimals, so that the same figures give the same text."""
+    return None if value is None else round(float(value), 10) + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+def interval_document(interval: Interval | None) -> dict[str, Any] | None:
+    if interval is None:
+        return None
+    return {"low": number(interval.low), "high": number(interval.high), "level": interval.level, "method": interval.method}
+
+
+def metric_document(metric: Metric, estimate: Estimate | None) -> dict[str, Any]:
+    """A headline or one of the metrics. Without graded tasks its value is null, never 0."""
+    return {
+        "metric": metric.key,
+        "name": metric.name,
+        "value": number(estimate.value) if estimate else None,
+        "n": estimate.n if estimate else 0,
+        "stderr": number(estimate.stderr) if estimate else None,
+        "interval": interval_document(estimate.interval) if estimate else None,
+    }
+
+
+def running_headline(correct: int, graded: int, metric: Metric = ACCURACY) -> dict[str, Any]:
+    """The headline so far of a right-or-wrong metric, from its counters alone: cheap enough for a page that polls."""
+    if not graded:
+        return metric_document(metric, None)
+    share = correct / graded
+    stderr = sqrt(share * (1 - share) / (graded - 1)) if graded > 1 else None
+    return metric_document(metric, Estimate(share, graded, stderr, wilson(correct, graded)))
+
+
+def build_result(inputs: ResultInputs) -> dict[str, Any]:
+    """The result, everything but its `sha256`."""
+    from runs.statistics.means import Clusters  # numpy, which only those who build results need
+
+    clusters = Clusters.of(inputs.clusters) if inputs.clusters else None
+    subjects = [_Figures(inputs, subject, clusters) for subject in inputs.subjects]
+    notices = [*inputs.notices]
+    if any(figures.has_few_clusters() for figures in subjects):
+        notices.append("few_clusters")
+    if inputs.attempts == 1:
+        notices.append("one_attempt")
+    usage = sum(subject.usage_microusd for subject in inputs.subjects)
+    fees = sum(subject.fee_microusd for subject in inputs.subjects)
+    return {
+        "run_id": inputs.run_id,
+        "version": inputs.version,
+        "status": inputs.status,
+        "benchmark": dict(inputs.benchmark),
+        "benchmarks": [dict(inputs.benchmark)],
+        "selection": {"output_format": inputs.output_format},
+        "grading": inputs.grading,
+        "coverage": _coverage(inputs, [figures.is_finished for figures in subjects]),
+        "subjects": [figures.document() for figures in subjects],
+        "billing": {
+            "state": inputs.billing_state,
+            "usage_microusd": str(usage),
+            "platform_fee_microusd": str(fees),
+            "total_microusd": str(usage + fees),
+        },
+        "notices": list(dict.fromkeys(notices)),
+    }
+
+
+def _coverage(inputs: ResultInputs, finished: Sequence["Flags"]) -> dict[str, Any]:
+    """In tasks, each of which is graded once every subject has finished it."""
+    import numpy as np
+
+    by_all = np.logical_and.reduce(finished)
+    graded, excluded = int(by_all.sum()), sum(not by_all[position] for position in set(inputs.excluded))
+    return {
+        "planned": inputs.task_count,
+        "graded": graded,
+        "missing": inputs.task_count - graded - excluded,
+        "excluded": excluded,
+        "full": graded == inputs.task_count == inputs.population,
+    }
+
+
+class _Figures:
+    """One subject's part of a result."""
+
+    def __init__(self, inputs: ResultInputs, subject: SubjectInputs, clusters: "Clusters | None") -> None:
+        self.inputs, self.subject, self.samples = inputs, subject, subject.samples
+        self.graded = subject.samples.graded()
+        self.errors = subject.samples.positions("error")
+        self.clusters = clusters
+        # Several attempts at a task are one value, their mean, and that is a grade between right and wrong.
+        self.metric = inputs.metric if inputs.attempts == 1 else replace(inputs.metric, is_binary=False)
+        self.scores = self._by_task(self.graded)
+        self.is_finished: Flags = self.scores == self.scores  # NaN is not
+
+    def _by_task(self, cells: Sequence[tuple[int, float]]) -> "Values":
+        from runs.statistics.means import item_means
+
+        positions, values = zip(*cells, strict=True) if cells else ((), ())
+        return item_means(positions, values, self.inputs.task_count, self.inputs.attempts)
+
+    def has_few_clusters(self) -> bool:
+        from runs.statistics.choosing import has_few_clusters
+
+        return self.clusters is not None and has_few_clusters(self.clusters.at(self.is_finished))
+
+    def _estimate(self, scores: "Values", positions: Sequence[int] | None = None) -> Estimate | None:
+        """Of the tasks that have a score, of all or of those at `positions`."""
+        from runs.statistics.choosing import estimate_score
+
+        clusters = self.clusters
+        if positions is not None:
+            scores, clusters = scores[positions], clusters and clusters.at(positions)
+        known = scores == scores
+        return estimate_score(scores[known], self.metric, clusters and clusters.at(known), self.inputs.seed)
+
+    def document(self) -> dict[str, Any]:
+        subject = self.subject
+        estimate = self._estimate(self.scores)
+        headline = metric_document(self.metric, estimate)
+        return {
+            "index": subject.index,
+            "label": subject.label,
+            "benchmark_index": subject.benchmark_index,
+            "stopped": subject.stopped or None,
+            "headline": headline,
+            "metrics": [headline, *self._errors_as_wrong()],
+            "groups": self._groups(),
+            "counts": self._counts(),
+            "bounds": self._bounds(estimate),
+            "error_codes": self._error_codes(),
+            "usage": {
+                "input_tokens": subject.usage.input_tokens,
+                "cached_input_tokens": subject.usage.cached_input_tokens,
+                "output_tokens": subject.usage.output_tokens,
+                "reasoning_tokens": subject.usage.reasoning_tokens,
+                "estimated_calls": subject.usage.estimated_calls,
+            },
+            "latency_ms": self._latency(),
+            "charge_microusd": str(subject.usage_microusd + subject.fee_microusd),
+        }
+
+    def _errors_as_wrong(self) -> list[dict[str, Any]]:
+        """The second figure, under its own name: an error is missing, not wrong, but some ask what if it were."""
+        if not self.errors or self.metric.low is None:
+            return []
+        scores = self._by_task([*self.graded, *((position, self.metric.low) for position in self.errors)])
+        metric = replace(self.metric, key=f"{self.metric.key}_errors_wrong", name=f"{self.metric.name}, errors counted as wrong")
+        return [metric_document(metric, self._estimate(scores))]
+
+    def _groups(self) -> list[dict[str, Any]]:
+        members: dict[str, list[int]] = {}
+        for position, group in enumerate(self.inputs.groups):
+            members.setdefault(group, []).append(position)
+        documents = []
+        for group, positions in sorted(members.items()):
+            estimate = self._estimate(self.scores, positions)
+            documents.append(
+                {
+                    "group": group,
+                    "planned": len(positions),
+                    "n": estimate.n if estimate else 0,
+                    "value": number(estimate.value) if estimate else None,
+                    "interval": interval_document(estimate.interval) if estimate else None,
+                }
+            )
+        return documents
+
+    def _counts(self) -> dict[str, int | None]:
+        samples = self.samples
+        planned, graded, errors = self.inputs.task_count * self.inputs.attempts, len(self.graded), len(self.errors)
+        inconclusive = len(samples.position) - graded - errors
+        excluded = len(set(self.inputs.excluded).difference(samples.position)) * self.inputs.attempts
+        correct = sum(score == 1 for _, score in self.graded) if self.inputs.metric.is_binary else None
+
+        def flagged(flags: Sequence[bool]) -> int:
+            return sum(flag for flag, status in zip(flags, samples.status, strict=True) if status == "graded")
+
+        return {
+            "planned": planned,
+            "graded": graded,
+            "correct": correct,
+            "incorrect": None if correct is None else graded - correct,
+            "errors": errors,
+            "inconclusive": inconclusive,
+            "missing": planned - len(samples.position) - excluded,
+            "excluded": excluded,
+            "truncated": flagged(samples.is_truncated),
+            "unreadable": flagged(samples.is_unreadable),
+            "empty": flagged(samples.is_empty),
+        }
+
+    def _bounds(self, estimate: Estimate | None) -> dict[str, Any] | None:
+        """Where the score could lie with the missing answers, if that is wider than one point or than the interval."""
+        least, most = self.metric.low, self.metric.high
+        planned = self.inputs.task_count * self.inputs.attempts
+        if least is None or most is None or not planned:
+            return None
+        low, high = missing_bounds(sum(score for _, score in self.graded), len(self.graded), planned, least, most)
+        interval = estimate.interval if estimate else None
+        widest = min((most - least) / 100, interval.high - interval.low if interval else 0.0)
+        return {"low": number(low), "high": number(high)} if high - low > widest else None
+
+    def _error_codes(self) -> list[dict[str, Any]]:
+        """Most frequent first."""
+        codes = Counter(
+            code or "unclassified" for code, status in zip(self.samples.error_code, self.samples.status, strict=True) if status == "error"
+        )
+        return [{"code": code, "count": count} for code, count in sorted(codes.items(), key=lambda item: (-item[1], item[0]))]
+
+    def _latency(self) -> dict[str, int | None]:
+        """Of graded answers: the least latency that half of them, and 19 of 20, do not exceed."""
+        latencies = sorted(ms for ms, status in zip(self.samples.latency_ms, self.samples.status, strict=True) if status == "graded")
+        if not latencies:
+            return {"p50": None, "p95": None}
+        return {name: latencies[ceil(share * len(latencies)) - 1] for name, share in (("p50", 0.5), ("p95", 0.95))}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from runs.statistics.intervals import Estimate, Interval, Z
-from runs.statistics.means import Codes, Values, cluster_sums, standard_error
+from runs.statistics.means import Clusters, Values, standard_error
 
 DRAWS = 10_000
 CLOSED_FORM_ABOVE = 2_000
@@ -42,26 +42,25 @@ def _resampled(units: int, seed: int, statistic: Callable[[Values], Values]) -> 
     return np.concatenate([statistic(counts) for counts in draws(units, seed)])
 
 
-def resampled_means(values: Values, seed: int, clusters: Codes | None = None) -> Values:
+def resampled_means(values: Values, seed: int, clusters: Clusters | None = None) -> Values:
     """The means of 10,000 draws of the values, or of whole clusters."""
     return resampled_ratios(values, np.ones_like(values), seed, clusters)
 
 
-def resampled_ratios(above: Values, below: Values, seed: int, clusters: Codes | None = None) -> Values:
+def resampled_ratios(above: Values, below: Values, seed: int, clusters: Clusters | None = None) -> Values:
     """Σ above / Σ below in 10,000 draws of tasks, or of whole clusters; infinite where a draw has nothing below."""
     if clusters is not None:
-        above, below = cluster_sums(above, clusters)[0], cluster_sums(below, clusters)[0]
+        above, below = clusters.sums(above), clusters.sums(below)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = _resampled(above.size, seed, lambda counts: (counts @ above) / (counts @ below))
     return np.where(np.isnan(ratios), np.inf, ratios)
 
 
-def resampled_medians(values: Values, seed: int, clusters: Codes | None = None) -> Values:
+def resampled_medians(values: Values, seed: int, clusters: Clusters | None = None) -> Values:
     """The medians of 10,000 draws of the values, or of whole clusters."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
-    _, codes = np.unique(np.arange(values.size) if clusters is None else clusters, return_inverse=True)
-    units = codes[order]
+    units = order if clusters is None else clusters.codes[order]
 
     def medians(counts: Values) -> Values:
         reached = np.cumsum(counts[:, units], axis=1)
@@ -70,7 +69,7 @@ def resampled_medians(values: Values, seed: int, clusters: Codes | None = None) 
         upper = np.argmax(reached >= np.floor(total / 2) + 1, axis=1)
         return (ordered[lower] + ordered[upper]) / 2
 
-    return _resampled(int(codes.max()) + 1, seed, medians)
+    return _resampled(values.size if clusters is None else clusters.count, seed, medians)
 
 
 def percentile_interval(resampled: Values) -> Interval | None:
@@ -89,13 +88,13 @@ def bootstrap_p(resampled: Values, different: int) -> float:
     return min(1.0, max(2 * (min(below, above) + 1) / (resampled.size + 1), 2.0 ** (1 - different)))
 
 
-def bootstrap_mean(values: ArrayLike, seed: int, clusters: Codes | None = None) -> Estimate:
+def bootstrap_mean(values: ArrayLike, seed: int, clusters: Clusters | None = None) -> Estimate:
     """The mean with its percentile interval."""
     x = np.asarray(values, dtype=np.float64)
     return Estimate(float(x.mean()), x.size, standard_error(x), percentile_interval(resampled_means(x, seed, clusters)))
 
 
-def median(values: ArrayLike, seed: int, clusters: Codes | None = None) -> Estimate:
+def median(values: ArrayLike, seed: int, clusters: Clusters | None = None) -> Estimate:
     """The median; its interval by bootstrap, above 2,000 values without clusters by order statistics (Campbell and Gardner 1988)."""
     x = np.sort(np.asarray(values, dtype=np.float64)) if clusters is None else np.asarray(values, dtype=np.float64)
     value, n = float(np.median(x)), x.size
@@ -107,7 +106,7 @@ def median(values: ArrayLike, seed: int, clusters: Codes | None = None) -> Estim
     return Estimate(value, n, float(resampled.std()), percentile_interval(resampled))
 
 
-def ratio(above: ArrayLike, below: ArrayLike, seed: int, clusters: Codes | None = None) -> Estimate | None:
+def ratio(above: ArrayLike, below: ArrayLike, seed: int, clusters: Clusters | None = None) -> Estimate | None:
     """Σ above / Σ below, such as the cost of a right answer; None where nothing is below.
 
     By bootstrap; above 2,000 tasks by the delta method: residuals above − R·below in the place of deviations from a mean.
@@ -119,7 +118,7 @@ def ratio(above: ArrayLike, below: ArrayLike, seed: int, clusters: Codes | None 
     value = float(x.sum()) / whole
     if n > CLOSED_FORM_ABOVE:
         residuals = x - value * y
-        sums = residuals if clusters is None else cluster_sums(residuals, clusters)[0]
+        sums = residuals if clusters is None else clusters.sums(residuals)
         stderr = sqrt(sums.size / (sums.size - 1) * float(sums @ sums)) / abs(whole)
         return Estimate(value, n, stderr, Interval(value - Z * stderr, value + Z * stderr, "delta"))
     resampled = resampled_ratios(x, y, seed, clusters)

@@ -6,7 +6,7 @@ import numpy as np
 
 from runs.statistics.bootstrap import bootstrap_mean, bootstrap_p, resampled_means
 from runs.statistics.intervals import Estimate, Interval, wilson
-from runs.statistics.means import Codes, Values, clustered_t, mean_t, standard_error, t_test
+from runs.statistics.means import Clusters, Values, clustered_t, mean_t, standard_error, t_test
 from runs.statistics.metric import Metric
 from runs.statistics.pairs import Table, mcnemar, newcombe, newcombe_paired
 
@@ -30,21 +30,12 @@ class Difference:
     p_mid: float | None = None
 
 
-def count_clusters(clusters: Codes | None) -> int | None:
-    """The number of clusters; None where each value stands alone."""
-    if clusters is None:
-        return None
-    count = np.unique(clusters).size
-    return count if count < clusters.size else None
-
-
-def has_few_clusters(clusters: Codes | None) -> bool:
+def has_few_clusters(clusters: Clusters | None) -> bool:
     """True where the values come in clusters, too few to be used: the notice `few_clusters`."""
-    count = count_clusters(clusters)
-    return count is not None and count < FEWEST_CLUSTERS
+    return clusters is not None and clusters.count < min(FEWEST_CLUSTERS, clusters.codes.size)
 
 
-def estimate_score(values: Values, metric: Metric, clusters: Codes | None = None, seed: int = 0) -> Estimate | None:
+def estimate_score(values: Values, metric: Metric, clusters: Clusters | None = None, seed: int = 0) -> Estimate | None:
     """The mean and its 95% interval; None without values. `clusters` is parallel to the values."""
     n = values.size
     if not n:
@@ -62,7 +53,7 @@ def estimate_score(values: Values, metric: Metric, clusters: Codes | None = None
     return bootstrap_mean(values, seed)
 
 
-def estimate_difference(a: Values, b: Values, metric: Metric, clusters: Codes | None = None, seed: int = 0) -> Difference:
+def estimate_difference(a: Values, b: Values, metric: Metric, clusters: Clusters | None = None, seed: int = 0) -> Difference:
     """The paired difference of two subjects on the same tasks, its interval and its p. Raises ValueError without tasks."""
     if not a.size:
         raise ValueError("Two subjects without a common task have no difference.")
@@ -72,7 +63,7 @@ def estimate_difference(a: Values, b: Values, metric: Metric, clusters: Codes | 
     if (used := _usable(clusters)) is not None and np.ptp(differences):
         estimate = clustered_t(differences, used, *_difference_range(metric))
         if _varies(estimate.stderr):
-            p = t_test(estimate.value, estimate.stderr or 0.0, np.unique(used).size - 1)
+            p = t_test(estimate.value, estimate.stderr or 0.0, used.count - 1)
             return Difference(estimate, p, "clustered_t", table, exact, mid)
     if table and mid is not None:
         value, interval = newcombe_paired(table)
@@ -105,9 +96,9 @@ def _estimate_of_equals(values: Values, metric: Metric) -> Estimate:
     return Estimate(value, n, 0.0 if n > 1 else None, interval)
 
 
-def _usable(clusters: Codes | None) -> Codes | None:
-    """The clusters where they are enough to be used."""
-    return None if count_clusters(clusters) is None or has_few_clusters(clusters) else clusters
+def _usable(clusters: Clusters | None) -> Clusters | None:
+    """The clusters where they are enough to be used, and some value does not stand alone."""
+    return clusters if clusters is not None and FEWEST_CLUSTERS <= clusters.count < clusters.codes.size else None
 
 
 def _varies(stderr: float | None) -> bool:

@@ -1,7 +1,9 @@
 """Means of one value a task, and of the differences of two subjects' values: standard errors, t intervals, t tests."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import sqrt
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,20 +11,31 @@ from numpy.typing import ArrayLike, NDArray
 from runs.statistics.intervals import Estimate, Interval
 
 type Values = NDArray[np.float64]
-type Codes = NDArray[np.intp]
-"""The cluster of each value, as an integer."""
+type Flags = NDArray[np.bool_]
 
 
-def cluster_codes(labels: Sequence[str]) -> Codes:
-    """An integer for each label, the same for the same label; an empty one is a cluster of its own."""
-    known: dict[str, int] = {}
-    return np.array([known.setdefault(label, i) if label else i for i, label in enumerate(labels)], dtype=np.intp)
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """The clusters that values come in: the number of each value's cluster, from 0 to `count` − 1, each of which occurs."""
 
+    codes: NDArray[np.intp]
+    count: int
 
-def cluster_sums(values: Values, clusters: Codes) -> tuple[Values, Values]:
-    """The sum of the values of each cluster that has any, and their numbers."""
-    _, codes = np.unique(clusters, return_inverse=True)
-    return np.bincount(codes, weights=values), np.bincount(codes).astype(np.float64)
+    @classmethod
+    def of(cls, labels: Sequence[object]) -> Self:
+        """One cluster for each label; an empty label is a cluster of its own."""
+        known: dict[object, int] = {}
+        codes = [known.setdefault(("alone", place) if label == "" else label, len(known)) for place, label in enumerate(labels)]
+        return cls(np.array(codes, dtype=np.intp), len(known))
+
+    def at(self, which: Flags | Sequence[int]) -> Self:
+        """The clusters of some of the values."""
+        names, codes = np.unique(self.codes[which], return_inverse=True)
+        return type(self)(codes, names.size)
+
+    def sums(self, values: Values) -> Values:
+        """The sum of each cluster's values."""
+        return np.bincount(self.codes, weights=values, minlength=self.count)
 
 
 def standard_error(values: ArrayLike) -> float | None:
@@ -31,14 +44,16 @@ def standard_error(values: ArrayLike) -> float | None:
     return float(x.std(ddof=1)) / sqrt(x.size) if x.size > 1 else None
 
 
-def clustered_standard_error(values: ArrayLike, clusters: ArrayLike) -> float | None:
+def clustered_standard_error(values: ArrayLike, clusters: Clusters) -> float | None:
     """SE² = (C/(C−1))·n⁻²·Σ_c(Σ_{i∈c}(sᵢ−s̄))² (Miller 2024, with the small-sample factor); None for fewer than two clusters."""
     x = np.asarray(values, dtype=np.float64)
-    sums, _ = cluster_sums(x - x.mean(), np.asarray(clusters))
-    return sqrt(sums.size / (sums.size - 1) * float(sums @ sums)) / x.size if sums.size > 1 else None
+    if clusters.count < 2:
+        return None
+    sums = clusters.sums(x - x.mean())
+    return sqrt(clusters.count / (clusters.count - 1) * float(sums @ sums)) / x.size
 
 
-def design_effect(values: ArrayLike, clusters: ArrayLike) -> float | None:
+def design_effect(values: ArrayLike, clusters: Clusters) -> float | None:
     """How many times the clusters widen the variance; n divided by it is the effective n. None where the values do not vary."""
     plain, clustered = standard_error(values), clustered_standard_error(values, clusters)
     return (clustered / plain) ** 2 if plain and clustered is not None else None
@@ -66,10 +81,10 @@ def mean_t(values: ArrayLike, low: float | None = None, high: float | None = Non
     return _around(x, standard_error(x), x.size - 1, "t", low, high)
 
 
-def clustered_t(values: ArrayLike, clusters: ArrayLike, low: float | None = None, high: float | None = None) -> Estimate:
+def clustered_t(values: ArrayLike, clusters: Clusters, low: float | None = None, high: float | None = None) -> Estimate:
     """The mean of values that come in clusters, with the clustered standard error and C−1 degrees of freedom."""
     x = _checked(values)
-    return _around(x, clustered_standard_error(x, clusters), np.unique(np.asarray(clusters)).size - 1, "clustered_t", low, high)
+    return _around(x, clustered_standard_error(x, clusters), clusters.count - 1, "clustered_t", low, high)
 
 
 def _checked(values: ArrayLike) -> Values:
@@ -85,3 +100,10 @@ def _around(x: Values, stderr: float | None, degrees: int, method: str, low: flo
         return Estimate(mean, x.size, None, None)
     half = t_quantile(degrees) * stderr
     return Estimate(mean, x.size, stderr, Interval(mean - half, mean + half, method).clipped(low, high))
+
+
+def item_means(items: Sequence[int], values: Sequence[float], count: int, attempts: int = 1) -> Values:
+    """The mean of each of `count` items' values; NaN for an item with fewer than `attempts` of them, which is not finished."""
+    places = np.asarray(items, dtype=np.intp)
+    sums, seen = np.bincount(places, weights=np.asarray(values, dtype=np.float64), minlength=count), np.bincount(places, minlength=count)
+    return np.where(seen == attempts, sums / attempts, np.nan)

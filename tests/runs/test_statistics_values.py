@@ -9,9 +9,8 @@ from runs.statistics import ACCURACY, Estimate, Metric, wilson
 from runs.statistics.bootstrap import bootstrap_mean, bootstrap_p, draws, median, ratio, resampled_means, resampled_medians
 from runs.statistics.choosing import estimate_difference, estimate_score, has_few_clusters
 from runs.statistics.means import (
-    Codes,
+    Clusters,
     Values,
-    cluster_codes,
     clustered_standard_error,
     clustered_t,
     design_effect,
@@ -25,7 +24,7 @@ GRADED = Metric(key="overlap", name="Overlap", is_binary=False)
 UNBOUNDED = Metric(key="seconds", name="Seconds", is_binary=False, low=None, high=None)
 
 CLUSTERED = np.array([1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1], dtype=float)
-FIVE_CLUSTERS = np.repeat(np.arange(5), 4)
+FIVE_CLUSTERS = Clusters.of([0] * 4 + [1] * 4 + [2] * 4 + [3] * 4 + [4] * 4)
 
 
 def numbered(estimate: Estimate | None) -> tuple[float, float, float, str]:
@@ -52,11 +51,14 @@ def test_clustered_t_spans_t_times_the_clustered_error() -> None:
 
 def test_clusters_of_one_give_the_plain_error() -> None:
     values = np.array([0.1, 0.4, 0.35, 0.9, 0.2])
-    assert clustered_standard_error(values, np.arange(5)) == pytest.approx(standard_error(values))
+    assert clustered_standard_error(values, Clusters.of(range(5))) == pytest.approx(standard_error(values))
 
 
-def test_cluster_codes_empty_labels_stand_alone() -> None:
-    assert cluster_codes(["p", "", "q", "p", ""]).tolist() == [0, 1, 2, 0, 4]
+def test_clusters_empty_labels_stand_alone() -> None:
+    clusters = Clusters.of(["p", "", "q", "p", ""])
+    assert (clusters.codes.tolist(), clusters.count) == ([0, 1, 2, 0, 3], 4)
+    some = clusters.at([2, 4, 0, 3])
+    assert (some.codes.tolist(), some.count) == ([1, 2, 0, 0], 3)
 
 
 def test_mean_t_agrees_with_scipy() -> None:
@@ -120,7 +122,7 @@ def test_median_of_few_values_is_resampled_like_numpy_does() -> None:
     counts = next(draws(6, 0))[:50]
     assert resampled_medians(values, 0)[:50].tolist() == [float(np.median(np.repeat(values, row.astype(int)))) for row in counts]
     assert numbered(median(values, 0)) == (3.5, 1.5, 8.0, "bootstrap")
-    grouped = median(values, 0, np.array([0, 0, 1, 1, 2, 2]))
+    grouped = median(values, 0, Clusters.of([0, 0, 1, 1, 2, 2]))
     assert grouped.value == 3.5
 
 
@@ -161,11 +163,11 @@ def test_score_right_or_wrong_takes_wilson() -> None:
 
 def test_score_in_ten_clusters_takes_clusters_and_in_nine_does_not() -> None:
     values = np.tile([1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0], 10)[:60]
-    ten, nine = np.arange(60) % 10, np.arange(60) % 9
+    ten, nine, sixty = (Clusters.of(np.arange(60) % count) for count in (10, 9, 60))
     assert numbered(estimate_score(values, ACCURACY, ten))[3] == "clustered_t"
     assert numbered(estimate_score(values, ACCURACY, nine))[3] == "wilson"
     assert numbered(estimate_score(values, GRADED, nine))[3] == "t"
-    assert (has_few_clusters(ten), has_few_clusters(nine), has_few_clusters(np.arange(60)), has_few_clusters(None)) == (
+    assert (has_few_clusters(ten), has_few_clusters(nine), has_few_clusters(sixty), has_few_clusters(None)) == (
         False,
         True,
         False,
@@ -174,19 +176,19 @@ def test_score_in_ten_clusters_takes_clusters_and_in_nine_does_not() -> None:
 
 
 def test_score_where_each_task_is_its_own_cluster_is_not_clustered() -> None:
-    assert numbered(estimate_score(answers(15, 20), ACCURACY, np.arange(20)))[3] == "wilson"
+    assert numbered(estimate_score(answers(15, 20), ACCURACY, Clusters.of(range(20))))[3] == "wilson"
 
 
 @pytest.mark.parametrize("right", [0, 24])
 def test_score_all_right_or_all_wrong_takes_wilson_in_clusters_and_graded_too(right: int) -> None:
-    expected = wilson(right, 24)
-    for metric, clusters in [(ACCURACY, None), (ACCURACY, np.arange(24) // 2), (GRADED, None), (GRADED, np.arange(24) // 2)]:
+    expected, twelve = wilson(right, 24), Clusters.of(np.arange(24) // 2)
+    for metric, clusters in [(ACCURACY, None), (ACCURACY, twelve), (GRADED, None), (GRADED, twelve)]:
         estimate = estimate_score(answers(right, 24), metric, clusters)
         assert estimate == Estimate(right / 24, 24, 0.0, expected)
 
 
 def test_score_clusters_that_cancel_out_fall_back_to_wilson() -> None:
-    assert numbered(estimate_score(np.tile([1.0, 0.0], 12), ACCURACY, np.repeat(np.arange(12), 2)))[3] == "wilson"
+    assert numbered(estimate_score(np.tile([1.0, 0.0], 12), ACCURACY, Clusters.of(np.arange(24) // 2)))[3] == "wilson"
 
 
 def test_score_graded_takes_t_from_thirty_and_bootstrap_below() -> None:
@@ -218,7 +220,7 @@ def test_difference_right_or_wrong_takes_newcombe_and_mid_p() -> None:
 
 def test_difference_in_clusters_keeps_the_counts_and_takes_the_clustered_test() -> None:
     a, b = pair(40, 16, 6, 38)
-    difference = estimate_difference(a, b, ACCURACY, np.arange(100) % 20)
+    difference = estimate_difference(a, b, ACCURACY, Clusters.of(np.arange(100) % 20))
     assert numbered(difference.estimate)[3] == "clustered_t"
     assert difference.p_method == "clustered_t"
     assert difference.table
@@ -228,10 +230,10 @@ def test_difference_in_clusters_keeps_the_counts_and_takes_the_clustered_test() 
 
 def test_difference_of_perfect_twins_in_clusters_is_never_of_no_width() -> None:
     ones = np.ones(20)
-    difference = estimate_difference(ones, ones, ACCURACY, np.arange(20) // 2)
+    difference = estimate_difference(ones, ones, ACCURACY, Clusters.of(np.arange(20) // 2))
     assert numbered(difference.estimate) == (0.0, -0.1611, 0.1611, "newcombe")
     assert (difference.p_value, difference.p_method) == (1.0, "mcnemar_mid")
-    graded = estimate_difference(ones, ones, GRADED, np.arange(20) // 2)
+    graded = estimate_difference(ones, ones, GRADED, Clusters.of(np.arange(20) // 2))
     assert numbered(graded.estimate) == (0.0, -0.1611, 0.1611, "newcombe")
     assert (graded.p_value, graded.p_method) == (1.0, "bootstrap")
 
@@ -259,18 +261,18 @@ def test_difference_the_same_on_every_task_of_an_unbounded_metric_has_no_interva
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Metric, Values, Values, Codes | None]:
+def cases(draw: st.DrawFn) -> tuple[Metric, Values, Values, Clusters | None]:
     n = draw(st.integers(1, 60))
     metric = draw(st.sampled_from([ACCURACY, GRADED, UNBOUNDED]))
     values = {ACCURACY: st.sampled_from([0.0, 1.0]), GRADED: st.floats(0, 1), UNBOUNDED: st.floats(-1e6, 1e6)}[metric]
     a, b = (np.array(draw(st.lists(values, min_size=n, max_size=n))) for _ in range(2))
     clusters = draw(st.none() | st.lists(st.integers(0, 14), min_size=n, max_size=n))
-    return metric, a, b, None if clusters is None else np.array(clusters)
+    return metric, a, b, clusters and Clusters.of(clusters)
 
 
 @settings(deadline=None)
 @given(cases())
-def test_any_values_give_finite_figures_inside_the_range(case: tuple[Metric, Values, Values, Codes | None]) -> None:
+def test_any_values_give_finite_figures_inside_the_range(case: tuple[Metric, Values, Values, Clusters | None]) -> None:
     metric, a, b, clusters = case
     score = estimate_score(a, metric, clusters)
     assert score
