@@ -300,7 +300,7 @@ class _Figures:
         low, high = missing_bounds(sum(score for _, score in self.graded), len(self.graded), planned, least, most)
         interval = estimate.interval if estimate else None
         widest = min((most - least) / 100, interval.high - interval.low if interval else 0.0)
-        return {"low": number(low), "high": number(high)} if high - low > widest else None
+        return {"low": number(low), "high": number(high)} if round(high - low, 12) > widest else None
 
     def _error_codes(self) -> list[dict[str, Any]]:
         """Most frequent first."""

@@ -25,7 +25,11 @@ def summarize(*, sides: Sequence[Side], pairs: Pairs, metric: Metric, compared: 
     if not compared:
         return "No task was finished by every model, so there is nothing to compare." if planned else "There is nothing to compare."
     if len(sides) == 1:
-        return f"Only {names[0]} can be ranked: the other models did not get far enough." if left_out else f"{names[0]} ran alone."
+        return (
+            f"Only {names[0]} can be ranked: the other models did not get far enough."
+            if left_out
+            else "Only one model ran, so there is nothing to compare."
+        )
     if has_too_few:
         return (
             f"No winner is named: {planned - compared:,} of {planned:,} tasks were not finished by every model, "
