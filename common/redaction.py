@@ -41,5 +41,5 @@ def redact_event(_logger: object, _method: str, event: MutableMapping[str, Any])
     """A structlog processor: every text of the event, redacted."""
     for key, value in event.items():
         if isinstance(value, str):
-            event[key] = redact(value)
+            event[key] = redact(str(value))  # a member of an enum as its plain text: RE2 builds its answer from the type
     return event
