@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from catalog.graders import options as checks
-from catalog.graders.texts import NORMALIZE, after_prefix, describe_normalization, last_line, normalizer
+from catalog.graders.texts import NORMALIZE, after_prefix, clean, describe_normalization, last_line, normalizer
 from catalog.graders.verdicts import Step, Verdict, clipped, read, unreadable
 
 OPTIONS: checks.Spec = {
@@ -75,7 +75,7 @@ def _text(item: Any) -> str:
     if isinstance(item, str):
         if not item.strip():
             raise ValueError("an answer is empty")
-        return item
+        return clean(item)  # as outputs are, so that they can be equal
     if isinstance(item, int | float):
         if item != item or item in (float("inf"), float("-inf")):
             raise ValueError("the answer is not a number (NaN or infinite)")

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from catalog.graders import options as checks
-from catalog.graders.texts import NORMALIZE, describe_normalization, normalizer
+from catalog.graders.texts import NORMALIZE, clean, describe_normalization, normalizer
 from catalog.graders.verdicts import Step, Verdict, clipped, read, unreadable
 
 OPTIONS: checks.Spec = {
@@ -120,7 +120,8 @@ def _equal(value: Any, expected: Any, same: Callable[[str], str] | None) -> bool
     if isinstance(expected, bool) or expected is None or expected is _ABSENT:
         return value is expected
     if isinstance(expected, str):
-        return isinstance(value, str) and (value == expected or (same is not None and same(value) == same(expected)))
+        # An escape can bring back what `clean` took out of the output.
+        return isinstance(value, str) and (clean(value) == expected or (same is not None and same(clean(value)) == same(expected)))
     if isinstance(expected, float):
         expected = Decimal(repr(expected))
     if isinstance(expected, int | Decimal):
@@ -140,7 +141,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, Decimal):
         return clipped(str(value))
     try:
-        return clipped(json.dumps(value, ensure_ascii=False, default=str))
+        return clipped(clean(json.dumps(value, ensure_ascii=False, default=str)))
     except RecursionError:  # nested just deep enough to be read and not to be written
         return type(value).__name__
 
@@ -166,7 +167,7 @@ def _storable(value: Any, depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise ValueError(f"the answer is nested more than {MAX_DEPTH} deep")
     if isinstance(value, dict):
-        return {str(key): _storable(item, depth + 1) for key, item in value.items()}
+        return {clean(str(key)): _storable(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_storable(item, depth + 1) for item in value]
     if isinstance(value, Decimal):
@@ -176,7 +177,9 @@ def _storable(value: Any, depth: int) -> Any:
         return number
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         raise ValueError("the answer holds NaN or Infinity")
-    if value is None or isinstance(value, str | int | float):
+    if isinstance(value, str):
+        return clean(value)
+    if value is None or isinstance(value, int | float):
         return value
     raise ValueError(f"the answer holds a {type(value).__name__}, which is no JSON")
 

@@ -1,5 +1,6 @@
 """Checking a grader's options: every one known, of the right type, with the defaults filled in."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -93,6 +94,8 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False, dot_all: bool = 
         raise Refused("invalid_pattern", "The pattern is empty.")
     if len(pattern) > MAX_PATTERN:
         raise Refused("invalid_pattern", f"The pattern has {len(pattern)} characters; at most {MAX_PATTERN} are allowed.")
+    if len(re.findall(r"\(\?P?<answer>", pattern)) > 1:  # RE2 takes it, and only the first would ever be read
+        raise Refused("invalid_pattern", "The pattern names the group answer twice.")
     settings = re2.Options()
     settings.log_errors = False
     settings.case_sensitive = not ignore_case

@@ -66,7 +66,7 @@ def write(options: Mapping[str, Any], reference: Any, choices: Sequence[str] | N
     before, _, after = _around_group(options["pattern"])
     grade = compile(options)
     for candidate in (text, _plain(before) + text + _plain(after)):
-        if grade(candidate, [text]).correct:
+        if grade(candidate, [text], None).correct:
             return candidate
     return text
 
