@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from gateway.enums import ErrorCode
-from gateway.replies import Unreadable, clean, describe_body, load_json
+from gateway.replies import Unreadable, clean, excerpt, load_json
 
 MAX_RETRY_AFTER = 86_400.0
 
@@ -110,8 +110,8 @@ def read_error_body(body: bytes) -> Complaint:
     try:
         complaint = read_complaint(load_json(body))
     except Unreadable as error:
-        return Complaint(clean(str(error)))
-    return complaint if complaint.message else Complaint(clean(describe_body(body)), complaint.kind, complaint.status, complaint.parameter)
+        return Complaint(str(error))
+    return complaint if complaint.message else replace(complaint, message=excerpt(body))
 
 
 def classify(status: int, complaint: Complaint) -> ErrorCode:

@@ -63,9 +63,14 @@ def load_json(body: bytes) -> Any:
         raise Unreadable(describe_body(body)) from None
 
 
+def excerpt(body: bytes) -> str:
+    """The beginning of a body as one line of text."""
+    return clean(" ".join(body[:4000].decode("utf-8", "replace").split()))
+
+
 def describe_body(body: bytes) -> str:
     """A few words about a body that is no JSON: an HTML page's title, or its beginning."""
-    text = " ".join(body[:4000].decode("utf-8", "replace").split())
+    text = excerpt(body)
     if not text:
         return "an empty reply"
     if text.startswith("<"):
