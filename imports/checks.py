@@ -130,7 +130,8 @@ class _Problems:
         if not total:
             return
         if self._unread == count:
-            raise unreadable(f"No row of the file can be read. {self._described(1)}", rows=self._listed, total=total)
+            hint = " A JSON file holds one object a line, or one array of objects." if stream.format == "jsonl" else ""
+            raise unreadable(f"No row of the file can be read. {self._described(1)}{hint}", rows=self._listed, total=total)
         for column, times in self._missing.items():
             if times == count:
                 names = dict.fromkeys(name for row in islice(stream.rows(), 100) for name in row.values)
@@ -138,7 +139,7 @@ class _Problems:
         code = next((code for code in (_ANSWER_IN_INPUT, _DUPLICATE_ID) if self._codes[code]), _INVALID_ROWS)
         several = f"{self._codes[code] if code != _INVALID_ROWS else total:,} of {count:,} rows"
         message = {
-            _ANSWER_IN_INPUT: f"{several} would send the model their own answer. Take that column out of the prompt, or those rows out of the file.",
+            _ANSWER_IN_INPUT: f"{several} would send the model their own answer. Unmap the column, or leave those rows out.",
             _DUPLICATE_ID: f"{several} repeat the ID of another. Map columns that are unique together, or no ID.",
             _INVALID_ROWS: f"{several} cannot be used. Correct them and import the file again.",
         }[code]
@@ -175,10 +176,10 @@ class _Notes:
     def add(self, row: MappedRow) -> None:
         self._count += 1
         values = row.task.values
-        texts = [value for value in values.values() if isinstance(value, str)] + list(values.get("choices", ()))
-        if any(map(holds_credential, texts)):
+        text = "\n".join("\n".join(value) if isinstance(value, list) else value for value in values.values())
+        if holds_credential(text):
             self._note("byob_credential_shaped", row.number)
-        if any("\ufffd" in text for text in texts):
+        if "\ufffd" in text:
             self._note("byob_replaced_characters", row.number)
         if any(not values[role].strip() for role in self._manifest.columns.prompt):
             self._note("byob_empty_prompt_value", row.number)

@@ -104,7 +104,7 @@ def _cell(row: Row, column: str) -> Any:
 def _name_of(value: Any) -> str:
     if value is None:
         return "null"
-    return {dict: "an object", list: "a list", bool: "true or false"}.get(type(value), "that")
+    return {dict: "an object", list: "a list", bool: "true or false"}.get(type(value), "text")
 
 
 def _text(value: Any, column: str) -> str:
@@ -193,9 +193,7 @@ def _choice_list(row: Row, column: str) -> list[Any]:
         except (ValueError, RecursionError):
             raise RowProblem(f'column \'{column}\' is not a list in JSON, such as ["one", "two"]', column=column) from None
     if not isinstance(value, list):
-        raise RowProblem(
-            f"column '{column}' must hold a list of choices, not {_name_of(value) if value != '' else 'nothing'}", column=column
-        )
+        raise RowProblem(f'column \'{column}\' must hold a list of choices such as ["one", "two"], not {_name_of(value)}', column=column)
     return value
 
 

@@ -1,6 +1,7 @@
 """Which encoding a text file is in. The whole file is decoded strictly before a row is read, so that no character is ever replaced."""
 
 import codecs
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -9,6 +10,9 @@ from common.redaction import redact
 from imports.reading.rows import Warned, unreadable
 
 _CHUNK = 1 << 20
+_ASCII = bytes(range(128))
+_LETTERS = string.ascii_letters.encode()
+_WESTERN_SHARE = 0.2
 _MARKS = (  # UTF-32's mark begins with UTF-16's, so it is asked first
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -71,7 +75,7 @@ def resolve_encoding(file: BinaryIO, stated: str | None) -> Encoding:
     misfit = _misfit(file, certain)
     if misfit is None:
         return Encoding(certain)
-    if certain == "utf-8" and marked is None and _misfit(file, "cp1252") is None:
+    if certain == "utf-8" and marked is None and _looks_western(file) and _misfit(file, "cp1252") is None:
         sample = redact(misfit.around.decode("cp1252", errors="ignore").strip())
         message = (
             f"The file is not UTF-8 (line {misfit.line}), so it was read as Windows-1252, where that line reads “{sample}”."
@@ -95,6 +99,15 @@ def _by_zero_bytes(head: bytes) -> str | None:
     if zeros_first > half * 0.4 and zeros_second < half * 0.05:
         return "utf-16-be"
     return None
+
+
+def _looks_western(file: BinaryIO) -> bool:
+    """Whether letters with accents and typographic signs are as rare as in text of Western Europe; other scripts are mostly high bytes."""
+    high = letters = 0
+    for _, chunk, _ in _chunks(file):
+        high += len(chunk.translate(None, _ASCII))
+        letters += len(chunk) - len(chunk.translate(None, _LETTERS))
+    return high <= _WESTERN_SHARE * (high + letters)
 
 
 def _misfit(file: BinaryIO, encoding: str) -> _Misfit | None:

@@ -27,7 +27,7 @@ _OTHER_KINDS = {
     b"\xd0\xcf\x11\xe0": "an old Office file; save the sheet as CSV",
     b"\x1f\x8b": "compressed with gzip; unpack it first",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it first",
-    b"BZh": "compressed with bzip2; unpack it first",
+    b"BZh91AY&SY": "compressed with bzip2; unpack it first",
     b"\xfd7zXZ": "compressed with xz; unpack it first",
     b"%PDF": "a PDF; export the data as CSV or JSON Lines",
     b"ARROW1": "an Arrow file; write it as Parquet",

@@ -1,5 +1,6 @@
 """Parquet, read by batches of the wanted columns. Its footer is checked before a page is unpacked."""
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 MAX_VALUES = 50 * MAX_ROWS
 _BATCH_ROWS = 128
+_ZERO_FRACTION = re.compile(r"\.0+(?!\d)")
 
 
 def open_parquet(file: BinaryIO, *, size: int, sha256: str) -> RowStream:
@@ -144,7 +146,8 @@ def _values(array: "pa.Array") -> Iterator[Any]:
         for value in array.to_pylist():
             yield None if value is None else Number(value)
     elif types.is_temporal(type_):
-        yield from array.cast(pa.string()).to_pylist()
+        for text in array.cast(pa.string()).to_pylist():
+            yield None if text is None else _ZERO_FRACTION.sub("", text)
     else:
         yield from array.to_pylist()
 
