@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
+from evalrouter_site.api.errors import is_api_request, plain_error
+
 TITLES = {
     400: "That request could not be read",
     402: "This is not covered",
@@ -37,14 +39,20 @@ def problem(request: HttpRequest, status: int, message: str, *, title: str = "",
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    if is_api_request(request):
+        return plain_error(request, 400)
     return problem(request, 400, "Go back, reload the page and try again.")
 
 
 def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    if is_api_request(request):
+        return plain_error(request, 403)
     return problem(request, 403, "Your role does not allow this. An owner or admin of the workspace can change it.")
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    if is_api_request(request):
+        return plain_error(request, 404)
     message = "The address may be mistyped, or what it named was removed or belongs to a workspace you are not a member of."
     return problem(request, 404, message)
 
@@ -62,5 +70,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Stands alone: no context processor, session or database may be needed to say that something broke."""
+    if is_api_request(request):
+        return plain_error(request, 500)
     context: dict[str, Any] = {"request_id": getattr(request, "request_id", "")}
     return HttpResponse(render_to_string("500.html", context), status=500)

@@ -36,6 +36,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """What an exception of a view is answered with. An unforeseen one is logged and answered without its words."""
     request = context["request"]
     status, code, message, details, headers = _answer(error)
+    if status == 405:
+        headers = {"Allow": ", ".join(context["view"].allowed_methods)}
     if status >= 500:
         log.error("api.failed", path=request.path, method=request.method, exc_info=error)
         got_request_exception.send(sender=type(context["view"]), request=request._request)
@@ -116,4 +118,4 @@ def plain_error(request: HttpRequest, status: int) -> HttpResponse:
         404: ("not_found", NOT_FOUND),
     }.get(status, ("internal_error", FAILED))
     body = encode_json(envelope(request_id_of(request), code, message))
-    return HttpResponse(body, status=status, content_type="application/json")
+    return HttpResponse(body, status=status, content_type="application/json", headers={"Cache-Control": "no-store"})

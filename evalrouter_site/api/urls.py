@@ -7,9 +7,8 @@ from billing import api as billing
 from catalog import api as catalog
 from evalrouter_site.api.views import unknown
 from gateway import api as gateway
-from runs.api import models as models
-
-# from runs.api import results, runs  # TODO when runs.documents is there
+from runs.api import models
+from runs.api import results, runs
 from workspaces import api as workspaces
 
 
@@ -41,20 +40,20 @@ v1: list[URLPattern | URLResolver] = [
     path("connections", gateway.ConnectionList.as_view()),
     path("connections/<uuid:connection_id>", gateway.ConnectionDetail.as_view()),
     path("connections/<uuid:connection_id>/check", gateway.ConnectionCheck.as_view()),
-    # path("quotes", runs.QuoteList.as_view()),
-    # path("quotes/<uuid:quote_id>", runs.QuoteDetail.as_view()),
-    # path("runs", runs.RunList.as_view()),
-    # path("runs/<uuid:run_id>", runs.RunDetail.as_view()),
-    # path("runs/<uuid:run_id>/cancel", runs.RunCancel.as_view()),
-    # path("runs/<uuid:run_id>/continue", runs.RunContinue.as_view()),
-    # path("runs/<uuid:run_id>/events", runs.EventList.as_view()),
-    # path("runs/<uuid:run_id>/attempts", runs.AttemptList.as_view()),
-    # path("runs/<uuid:run_id>/results", results.RunResults.as_view()),
-    # path("runs/<uuid:run_id>/compare", results.RunCompare.as_view()),
-    # path("runs/<uuid:run_id>/samples", results.SampleList.as_view()),
-    # path("runs/<uuid:run_id>/samples/<uuid:sample_id>", results.SampleDetail.as_view()),
-    # path("runs/<uuid:run_id>/export", results.RunExport.as_view()),
-    # path("runs/<uuid:run_id>/receipt", results.RunReceipt.as_view()),
+    path("quotes", runs.QuoteList.as_view()),
+    path("quotes/<uuid:quote_id>", runs.QuoteDetail.as_view()),
+    path("runs", runs.RunList.as_view()),
+    path("runs/<uuid:run_id>", runs.RunDetail.as_view()),
+    path("runs/<uuid:run_id>/cancel", runs.RunCancel.as_view()),
+    path("runs/<uuid:run_id>/continue", runs.RunContinue.as_view()),
+    path("runs/<uuid:run_id>/events", runs.EventList.as_view()),
+    path("runs/<uuid:run_id>/attempts", runs.AttemptList.as_view()),
+    path("runs/<uuid:run_id>/results", results.RunResults.as_view()),
+    path("runs/<uuid:run_id>/compare", results.RunCompare.as_view()),
+    path("runs/<uuid:run_id>/samples", results.SampleList.as_view()),
+    path("runs/<uuid:run_id>/samples/<uuid:sample_id>", results.SampleDetail.as_view()),
+    path("runs/<uuid:run_id>/export", results.RunExport.as_view()),
+    path("runs/<uuid:run_id>/receipt", results.RunReceipt.as_view()),
     re_path(r"^.*$", unknown),
 ]
 

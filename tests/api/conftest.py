@@ -1,6 +1,7 @@
 """A client of the API for tests. It checks each answer against the OpenAPI document, so that no test passes on one outside it."""
 
 import json
+import os
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -16,7 +17,7 @@ from referencing.jsonschema import DRAFT202012
 
 from evalrouter_site.api.schema import openapi_text
 from workspaces.actions import create_api_key
-from workspaces.actors import SYSTEM, actor_of_user
+from workspaces.actors import SYSTEM
 from workspaces.enums import Scope
 from workspaces.models import User, Workspace
 
@@ -131,5 +132,43 @@ def error_of(response: HttpResponse) -> dict[str, Any]:
     return response.json()["error"]
 
 
-def actor(user: User) -> Any:
-    return actor_of_user(user)
+_VARYING = {
+    "id": re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
+    "sha256": re.compile(r"\b[0-9a-f]{64}\b"),
+    "time": re.compile(r"\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z"),
+    "key": re.compile(r"\ber_[A-Za-z0-9]{8}(?:_[A-Za-z0-9]{40})?\b"),
+    "slug": re.compile(r"\b(?:sums|byob)-[0-9a-f]+\b"),
+    "model": re.compile(r"\b(?:example/)?model-\d+\b"),
+}
+_MEASURED = {"elapsed_seconds", "latency_ms", "price_version", "next_cursor"}
+
+
+def assert_stored(name: str, document: Any) -> None:
+    """Assert that the answer is the one stored as `answers/<name>.json`, up to IDs, hashes and times, which are numbered as they come.
+
+    A changed answer is a changed contract: look at the difference, then store it with `UPDATE_ANSWERS=1`.
+    """
+    seen: dict[str, str] = {}
+
+    def steady(value: Any, field: str = "") -> Any:
+        if isinstance(value, dict):
+            return {key: steady(each, key) for key, each in value.items()}
+        if isinstance(value, list):
+            return [steady(each) for each in value]
+        if field in _MEASURED and value is not None:
+            return f"<{field}>"
+        if isinstance(value, str):
+            for kind, pattern in _VARYING.items():
+                value = pattern.sub(lambda found, kind=kind: numbered(kind, found[0]), value)
+        return value
+
+    def numbered(kind: str, text: str) -> str:
+        if kind == "time":
+            return "<time>"
+        return seen.setdefault(text, f"<{kind} {sum(known.startswith(f'<{kind} ') for known in seen.values()) + 1}>")
+
+    got = json.dumps(steady(document), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    stored = ANSWERS / f"{name}.json"
+    if os.environ.get("UPDATE_ANSWERS"):
+        stored.write_text(got)
+    assert got == stored.read_text()

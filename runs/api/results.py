@@ -1,0 +1,124 @@
+"""Results, comparisons, samples, exports and receipts."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+
+from common.encoding import encode_json
+from common.errors import Conflict, Refused
+from common.pages import page_of
+from common.serializers import page_of_shape
+from runs import queries
+from runs.differences import differences_to_previous
+from runs.documents import compare_document, receipt_document, result_document, sample_document, sample_row
+from runs.exporting import csv_parts, json_parts, summary_document
+from runs.models import ResultVersion, Run
+from runs.serializers.requests import EXPORT_FORMATS, CompareQuery, ExportQuery, ResultsQuery, SamplesQuery
+from runs.serializers.results import CompareShape, ExportShape, ReceiptShape, ResultShape
+from runs.serializers.shapes import SampleDetailShape, SampleShape
+from workspaces.api_base import ApiView, operation, page_document
+from workspaces.permissions import can_read
+
+
+class RunResults(ApiView):
+    tag = "results"
+
+    @operation("get_results", "The frozen result of an ended run", needs=can_read, query=ResultsQuery, answers={200: ResultShape})
+    def get(self, run_id: UUID) -> dict[str, Any]:
+        """409 `result_not_ready` before the end."""
+        run, result = _result(self, run_id)
+        document = result_document(result)
+        return {**document, "diff": differences_to_previous(run, document)} if self.query.get("diff") else document
+
+
+class RunCompare(ApiView):
+    tag = "results"
+
+    @operation("compare_run", "Which models are ahead of which", needs=can_read, query=CompareQuery, answers={200: CompareShape})
+    def get(self, run_id: UUID) -> dict[str, Any]:
+        """Follows `continued_by`, and names the run that was compared."""
+        run = queries.get_run(self.workspace, run_id)
+        _require_result(queries.newest_continuation(run))
+        document = compare_document(run)
+        if self.query.get("profile_id", document["profile_id"]) != document["profile_id"]:
+            raise Http404
+        return document
+
+
+class SampleList(ApiView):
+    tag = "results"
+
+    @operation("list_samples", "Finished cells of a run", needs=can_read, query=SamplesQuery, answers={200: page_of_shape(SampleShape)})
+    def get(self, run_id: UUID) -> dict[str, Any]:
+        run = queries.get_run(self.workspace, run_id)
+        cursor, limit = self.query.pop("cursor", None), self.query.pop("limit")
+        samples = queries.filter_samples(queries.samples_of(run), **self.query)
+        return page_document(page_of(samples, order="id", cursor=cursor, limit=limit), sample_row)
+
+
+class SampleDetail(ApiView):
+    tag = "results"
+
+    @operation("get_sample", "One cell: what was sent, what came back, how it was graded", needs=can_read, answers={200: SampleDetailShape})
+    def get(self, run_id: UUID, sample_id: UUID) -> dict[str, Any]:
+        run = queries.get_run(self.workspace, run_id)
+        return sample_document(queries.get_sample(run, sample_id))
+
+
+class RunExport(ApiView):
+    tag = "results"
+
+    @operation(
+        "export_run",
+        "A result as a file",
+        needs=can_read,
+        query=ExportQuery,
+        answers={(200, "application/json"): ExportShape, (200, "text/csv"): {"type": "string"}},
+    )
+    def get(self, run_id: UUID) -> HttpResponseBase:
+        """`json` with every sample, `csv` one line a sample, `summary` without samples; as the version's export policy allows."""
+        wanted = self.query["format"]
+        if wanted not in EXPORT_FORMATS:
+            raise Refused(
+                "format_unsupported",
+                f"There is no export as {wanted!r}; there are {', '.join(EXPORT_FORMATS)}.",
+                details={"supported": list(EXPORT_FORMATS)},
+            )
+        run, result = _result(self, run_id)
+        name = f"evalrouter-{run.public_id}-v{result.number}"
+        if wanted == "summary":
+            return _file(HttpResponse(encode_json(summary_document(run, result))), f"{name}-summary.json", "application/json")
+        if wanted == "csv":
+            return _file(StreamingHttpResponse(csv_parts(run)), f"{name}.csv", "text/csv; charset=utf-8")
+        return _file(StreamingHttpResponse(json_parts(run, result)), f"{name}.json", "application/json")
+
+
+class RunReceipt(ApiView):
+    tag = "results"
+
+    @operation("get_receipt", "What was quoted, used and charged", needs=can_read, answers={200: ReceiptShape})
+    def get(self, run_id: UUID) -> dict[str, Any]:
+        return receipt_document(queries.get_run(self.workspace, run_id))
+
+
+def _result(view: ApiView, run_id: UUID) -> tuple[Run, ResultVersion]:
+    """The run and the result version that are asked for: with `include_resumed`, of the newest run that continues it."""
+    run = queries.get_run(view.workspace, run_id)
+    if view.query["include_resumed"]:
+        newest = queries.newest_continuation(run)
+        run = run if newest.pk == run.pk else queries.get_run(view.workspace, newest.public_id)
+    _require_result(run)
+    return run, queries.get_result(run, view.query.get("version"))
+
+
+def _require_result(run: Run) -> None:
+    if queries.latest_result(run) is None:
+        raise Conflict("result_not_ready", "The run has not ended yet; its result is written when it does.", details={"status": run.status})
+
+
+def _file(response: HttpResponseBase, name: str, content_type: str) -> HttpResponseBase:
+    response["Content-Type"] = content_type
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -1,0 +1,271 @@
+"""What the API answers about quotes and runs. The documents are made by `runs.documents`; these describe them in the schema."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from common.serializers import AnyObject, Money
+from runs.enums import Flag, InterruptionReason, Phase, QuoteStatus, RunStatus, SampleStatus, SubjectKind, SubjectStatus
+
+
+class BenchmarkOfRunShape(serializers.Serializer[Any]):
+    profile_id = serializers.CharField()
+    slug = serializers.CharField()
+    version = serializers.IntegerField()
+    name = serializers.CharField()
+    capability = serializers.CharField()
+    private = serializers.BooleanField()
+
+
+class CoverageShape(serializers.Serializer[Any]):
+    """Which tasks, in tasks."""
+
+    mode = serializers.CharField()
+    tasks = serializers.IntegerField()
+    population = serializers.IntegerField()
+    seed = serializers.IntegerField(allow_null=True)
+    stratified = serializers.BooleanField()
+    excluded = serializers.IntegerField()
+
+
+class RatesShape(serializers.Serializer[Any]):
+    """Micro-USD a million tokens, as decimal strings."""
+
+    input_microusd_per_mtok = serializers.CharField()
+    cached_input_microusd_per_mtok = serializers.CharField()
+    output_microusd_per_mtok = serializers.CharField()
+
+
+class SubjectModelShape(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(choices=SubjectKind.values)
+
+
+class SubjectReasoningShape(serializers.Serializer[Any]):
+    effort = serializers.CharField(allow_null=True)
+    source = serializers.CharField()
+
+
+class PlannedSubjectShape(serializers.Serializer[Any]):
+    index = serializers.IntegerField()
+    label = serializers.CharField()
+    model = SubjectModelShape()
+    external_charges = serializers.BooleanField()
+    pricing = RatesShape()
+    reasoning = SubjectReasoningShape()
+    output_limit = serializers.IntegerField()
+    cap_share_microusd = Money(allow_null=True)
+
+
+class PlanPricingShape(serializers.Serializer[Any]):
+    platform_fee_percent = serializers.CharField()
+    minimum_cap_microusd = Money()
+    ceiling_microusd = Money(help_text="The worst case of every call: a ceiling, not a forecast.")
+
+
+class ResolutionShape(serializers.Serializer[Any]):
+    smallest_difference = serializers.FloatField(allow_null=True)
+    assumed_disagreement = serializers.FloatField()
+
+
+class DeliveryShape(serializers.Serializer[Any]):
+    """What the models receive, and what they never do."""
+
+    receives = serializers.ListField(child=serializers.CharField())
+    never_receives = serializers.ListField(child=serializers.CharField())
+    grader = serializers.CharField()
+    output_limit = serializers.IntegerField()
+    few_shot = serializers.IntegerField()
+    attempts = serializers.IntegerField()
+    tries = serializers.CharField()
+
+
+class ReasonCountShape(serializers.Serializer[Any]):
+    reason = serializers.CharField()
+    count = serializers.IntegerField()
+
+
+class ContinuationShape(serializers.Serializer[Any]):
+    source_run = serializers.UUIDField()
+    reused = serializers.IntegerField()
+    rerun = serializers.IntegerField()
+    pending = serializers.IntegerField()
+    left_out = ReasonCountShape(many=True)
+    saved_response_cells = serializers.IntegerField()
+    unknown_retry = serializers.IntegerField()
+    evidence_expires_at = serializers.DateTimeField(allow_null=True)
+
+
+class WarningShape(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
+class PlanShape(serializers.Serializer[Any]):
+    benchmark = BenchmarkOfRunShape(allow_null=True)
+    benchmarks = BenchmarkOfRunShape(many=True)
+    coverage = CoverageShape()
+    subjects = PlannedSubjectShape(many=True)
+    total_tasks = serializers.IntegerField()
+    attempts_per_task = serializers.IntegerField()
+    concurrency = serializers.IntegerField()
+    pricing = PlanPricingShape()
+    resolution = ResolutionShape()
+    evidence = serializers.ListField(child=AnyObject(), allow_null=True, help_text="What earlier runs cost a task; no forecast.")
+    delivery = DeliveryShape()
+    continuation = ContinuationShape(allow_null=True)
+    warnings = WarningShape(many=True)
+
+
+class RetentionShape(serializers.Serializer[Any]):
+    samples_days = serializers.IntegerField()
+
+
+class QuoteShape(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    status = serializers.ChoiceField(choices=[*QuoteStatus.values, "expired"])
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    price_version = serializers.CharField()
+    request = AnyObject()
+    max_charge_microusd = Money(allow_null=True)
+    plan = PlanShape()
+    retention = RetentionShape()
+
+
+class StoppedShape(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
+class RunSubjectShape(serializers.Serializer[Any]):
+    """A model's running figures; they count cells."""
+
+    index = serializers.IntegerField()
+    label = serializers.CharField()
+    status = serializers.ChoiceField(choices=SubjectStatus.values)
+    stopped = StoppedShape(allow_null=True)
+    processed = serializers.IntegerField()
+    planned = serializers.IntegerField()
+    errors = serializers.IntegerField()
+    spend_microusd = Money()
+
+
+class ProgressShape(serializers.Serializer[Any]):
+    """Counts cells: subject × task × attempt."""
+
+    schema = serializers.CharField()
+    phase = serializers.ChoiceField(choices=Phase.values)
+    processed = serializers.IntegerField()
+    planned = serializers.IntegerField()
+    percent = serializers.FloatField()
+    errors = serializers.IntegerField()
+    spend_microusd = Money()
+    elapsed_seconds = serializers.FloatField(allow_null=True)
+
+
+class BudgetShape(serializers.Serializer[Any]):
+    max_charge_microusd = Money(allow_null=True)
+    bound_microusd = Money()
+    settled_microusd = Money()
+    reserved_microusd = Money()
+    free_microusd = Money()
+
+
+class InterruptionShape(serializers.Serializer[Any]):
+    reason = serializers.ChoiceField(choices=InterruptionReason.values)
+    limit = serializers.CharField(allow_null=True)
+    message = serializers.CharField()
+    unfinished = serializers.IntegerField()
+
+
+class RunShape(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField(allow_null=True, allow_blank=True)
+    status = serializers.ChoiceField(choices=RunStatus.values)
+    phase = serializers.ChoiceField(choices=Phase.values)
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    benchmark = BenchmarkOfRunShape(allow_null=True)
+    benchmarks = BenchmarkOfRunShape(many=True)
+    coverage = CoverageShape()
+    request = AnyObject()
+    quote_id = serializers.UUIDField()
+    report_url = serializers.CharField()
+    subjects = RunSubjectShape(many=True)
+    progress = ProgressShape()
+    budget = BudgetShape(allow_null=True)
+    interruption = InterruptionShape(allow_null=True)
+    continued_from = serializers.UUIDField(allow_null=True)
+    continued_by = serializers.UUIDField(allow_null=True)
+    result_version = serializers.IntegerField(allow_null=True)
+
+
+class EventShape(serializers.Serializer[Any]):
+    sequence = serializers.IntegerField()
+    type = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    data = AnyObject()
+
+
+class AttemptShape(serializers.Serializer[Any]):
+    """A finished cell as an attempt: its call in brief."""
+
+    id = serializers.UUIDField()
+    sample_id = serializers.UUIDField()
+    number = serializers.IntegerField()
+    outcome = serializers.CharField(help_text="Of the call; of the sample where there was none, as for a baseline.")
+    error_code = serializers.CharField(allow_null=True)
+    charged = serializers.BooleanField()
+    latency_ms = serializers.IntegerField(allow_null=True)
+    provider_status = serializers.IntegerField(allow_null=True)
+
+
+class SampleUsageShape(serializers.Serializer[Any]):
+    input_tokens = serializers.IntegerField()
+    cached_input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    reasoning_tokens = serializers.IntegerField()
+
+
+class SampleShape(serializers.Serializer[Any]):
+    """A finished cell."""
+
+    id = serializers.UUIDField()
+    subject_index = serializers.IntegerField()
+    benchmark_index = serializers.IntegerField()
+    task_id = serializers.CharField()
+    ordinal = serializers.IntegerField()
+    attempt = serializers.IntegerField()
+    group = serializers.CharField(allow_null=True, allow_blank=True)
+    status = serializers.ChoiceField(choices=SampleStatus.values)
+    correct = serializers.BooleanField(allow_null=True)
+    score = serializers.FloatField(allow_null=True)
+    metrics = AnyObject()
+    extracted = serializers.CharField(allow_null=True, allow_blank=True)
+    reason = serializers.CharField(allow_null=True, allow_blank=True)
+    error_code = serializers.CharField(allow_null=True)
+    flags = serializers.ListField(child=serializers.ChoiceField(choices=Flag.values))
+    finish_reason = serializers.CharField(allow_null=True)
+    usage = SampleUsageShape()
+    charge_microusd = Money()
+    latency_ms = serializers.IntegerField(allow_null=True)
+    origin = serializers.UUIDField(
+        allow_null=True, help_text="The sample of an earlier run that this one was copied from, and was charged as."
+    )
+
+
+class MessageShape(serializers.Serializer[Any]):
+    role = serializers.CharField()
+    content = serializers.CharField(allow_blank=True)
+
+
+class SampleDetailShape(SampleShape):
+    """One sample with what was said, as the version's export policy allows."""
+
+    messages = MessageShape(many=True, allow_null=True)
+    response = serializers.CharField(allow_null=True, allow_blank=True)
+    reasoning = serializers.CharField(allow_null=True, allow_blank=True)
+    reference = serializers.JSONField(allow_null=True)
+    grading = AnyObject(allow_null=True)
+    calls = serializers.ListField(child=AnyObject(), allow_null=True)

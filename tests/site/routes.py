@@ -1,0 +1,162 @@
+"""The URL table, classified: who may ask what. `test_urls` fails for a route that is not here, and for a line here without a route.
+
+Each line: the route, what kind it is, and the least role for each verb it takes ("GET viewer, POST member").
+
+- PUBLIC: answers everyone alike.
+- FLOW: signing in and up, and a person's own credentials; allauth's, tested with it.
+- OWN: signed-in people see and change what is theirs; names no object. A role is that in the workspace the person works in.
+- OBJECT: names an object of a workspace. Strangers get 404, whatever the verb.
+- CATALOG: names something of the catalog, which everyone may read where it is public and only its workspace where it is private.
+- MISSING: catches addresses that do not exist.
+"""
+
+from dataclasses import dataclass
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from workspaces.enums import RANK, Role
+
+PUBLIC, FLOW, OWN, OBJECT, CATALOG, MISSING = "PUBLIC", "FLOW", "OWN", "OBJECT", "CATALOG", "MISSING"
+
+TABLE = """
+                                                                PUBLIC  GET
+healthz                                                         PUBLIC  GET
+readyz                                                          PUBLIC  GET
+openapi.json                                                    PUBLIC  GET
+.well-known/openapi.json                                        PUBLIC  GET
+
+register                                                        FLOW
+login                                                           FLOW
+accounts/logout/                                                FLOW
+accounts/inactive/                                              FLOW
+accounts/reauthenticate/                                        FLOW
+accounts/email/                                                 FLOW
+accounts/confirm-email/                                         FLOW
+accounts/^confirm-email/(?P<key>[-:\\w]+)/$                      FLOW
+accounts/password/change/                                       FLOW
+accounts/password/set/                                          FLOW
+accounts/password/reset/                                        FLOW
+accounts/password/reset/done/                                   FLOW
+accounts/^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$  FLOW
+accounts/password/reset/key/done/                               FLOW
+
+workspace                                                       OWN     POST viewer
+settings/account                                                OWN     GET viewer, POST viewer
+settings/account/workspaces                                     OWN     POST viewer
+settings/workspace                                              OWN     GET viewer, POST admin
+settings/members                                                OWN     GET viewer, POST admin
+settings/members/<uuid:user_id>/role                            OBJECT  POST admin
+settings/members/<uuid:user_id>/removal                         OBJECT  POST admin
+settings/api-keys                                               OWN     GET viewer, POST admin
+settings/api-keys/<uuid:key_id>                                 OBJECT  GET viewer, POST admin
+settings/api-keys/<uuid:key_id>/roll                            OBJECT  POST admin
+settings/api-keys/<uuid:key_id>/revocation                      OBJECT  POST admin
+settings/api-keys/<uuid:key_id>/ceiling                         OBJECT  GET viewer, POST admin
+settings/billing                                                OWN     GET viewer
+settings/billing/monthly-limit                                  OWN     POST admin
+
+catalog                                                         PUBLIC  GET
+catalog/<slug:slug>                                             CATALOG GET
+models                                                          PUBLIC  GET
+models/<path:route_id>                                          PUBLIC  GET
+
+connections                                                     OWN     GET viewer
+connections/new                                                 OWN     GET admin, POST admin
+connections/<uuid:connection_id>                                OBJECT  GET viewer, POST admin
+connections/<uuid:connection_id>/check                          OBJECT  POST member
+connections/<uuid:connection_id>/key                            OBJECT  GET admin, POST admin
+connections/<uuid:connection_id>/deletion                       OBJECT  GET admin, POST admin
+
+evaluations                                                     OWN     GET viewer
+evaluations/new                                                 OWN     GET member, POST member
+evaluations/quotes/<uuid:quote_id>                              OBJECT  GET viewer
+evaluations/quotes/<uuid:quote_id>/start                        OBJECT  POST member
+evaluations/benchmarks/<slug:slug>                              CATALOG GET viewer
+evaluations/<uuid:run_id>                                       OBJECT  GET viewer
+evaluations/<uuid:run_id>/cancellation                          OBJECT  GET member, POST member
+evaluations/<uuid:run_id>/continuation                          OBJECT  GET member, POST member
+evaluations/<uuid:run_id>/samples                               OBJECT  GET viewer
+evaluations/<uuid:run_id>/samples/<int:position>                OBJECT  GET viewer
+
+v1/account                                                      OWN     GET viewer
+v1/workspaces                                                   OWN     GET viewer
+v1/workspaces/<uuid:workspace_id>                               OBJECT  GET viewer
+v1/api-keys                                                     OWN     GET admin, POST admin
+v1/api-keys/<uuid:key_id>                                       OBJECT  GET admin, PATCH admin, DELETE admin
+v1/api-keys/<uuid:key_id>/roll                                  OBJECT  POST admin
+v1/billing/wallet                                               OWN     GET viewer
+v1/billing/entries                                              OWN     GET viewer
+v1/benchmarks                                                   PUBLIC  GET
+v1/benchmarks/<slug:slug>                                       CATALOG GET
+v1/evals                                                        PUBLIC  GET
+v1/catalog/tasks                                                PUBLIC  GET
+v1/models                                                       PUBLIC  GET
+v1/private-benchmarks                                           OWN     GET viewer
+v1/private-benchmarks/<byob:benchmark_id>                       OBJECT  GET viewer
+v1/private-benchmarks/<byob:benchmark_id>/archive               OBJECT  POST member
+v1/connections                                                  OWN     GET viewer, POST admin
+v1/connections/<uuid:connection_id>                             OBJECT  GET viewer, PATCH admin, DELETE admin
+v1/connections/<uuid:connection_id>/check                       OBJECT  POST member
+v1/quotes                                                       OWN     GET viewer, POST member
+v1/quotes/<uuid:quote_id>                                       OBJECT  GET viewer
+v1/runs                                                         OWN     GET viewer, POST member
+v1/runs/<uuid:run_id>                                           OBJECT  GET viewer
+v1/runs/<uuid:run_id>/cancel                                    OBJECT  POST member
+v1/runs/<uuid:run_id>/continue                                  OBJECT  POST member
+v1/runs/<uuid:run_id>/events                                    OBJECT  GET viewer
+v1/runs/<uuid:run_id>/attempts                                  OBJECT  GET viewer
+v1/runs/<uuid:run_id>/results                                   OBJECT  GET viewer
+v1/runs/<uuid:run_id>/compare                                   OBJECT  GET viewer
+v1/runs/<uuid:run_id>/samples                                   OBJECT  GET viewer
+v1/runs/<uuid:run_id>/samples/<uuid:sample_id>                  OBJECT  GET viewer
+v1/runs/<uuid:run_id>/export                                    OBJECT  GET viewer
+v1/runs/<uuid:run_id>/receipt                                   OBJECT  GET viewer
+v1                                                              MISSING
+v1/^.*$                                                         MISSING
+"""
+
+VERBS = ("GET", "POST", "PATCH", "PUT", "DELETE")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A classified line. `verbs` maps each verb that the route takes to its least role, None where it needs none."""
+
+    pattern: str
+    kind: str
+    verbs: dict[str, Role | None]
+
+    @property
+    def is_api(self) -> bool:
+        return self.pattern == "v1" or self.pattern.startswith("v1/")
+
+    def roles_below(self, verb: str) -> list[Role]:
+        """The roles that may see the workspace and not do this."""
+        least = self.verbs[verb]
+        return [] if least is None else [role for role in Role if RANK[role] < RANK[least]]
+
+    def __str__(self) -> str:
+        return self.pattern or "/"
+
+
+def _parse(line: str) -> Route:
+    pattern, _, rest = ("", "", line.strip()) if line.startswith(" ") else line.partition("  ")
+    kind, _, verbs = rest.strip().partition(" ")
+    named = [entry.strip().partition(" ") for entry in verbs.split(",") if entry.strip()]
+    return Route(pattern.strip(), kind, {verb: Role(role) if role else None for verb, _, role in named})
+
+
+ROUTES = {route.pattern: route for route in map(_parse, filter(str.strip, TABLE.splitlines()))}
+
+
+def patterns() -> list[str]:
+    """Every route there is, but the admin's, which Django guards as a whole."""
+
+    def walk(entries: list[URLPattern | URLResolver], prefix: str) -> list[str]:
+        found = []
+        for entry in entries:
+            path = prefix + str(entry.pattern)
+            found += [path] if isinstance(entry, URLPattern) else walk(entry.url_patterns, path)
+        return found
+
+    return [pattern for pattern in walk(get_resolver().url_patterns, "") if not pattern.startswith("admin/")]
