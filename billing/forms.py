@@ -1,6 +1,7 @@
 """Parsing amounts that people set on the billing pages."""
 
 from django import forms
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from common.forms import UsdField
 
@@ -16,5 +17,5 @@ class CeilingForm(forms.Form):
 class CreditForm(forms.Form):
     """Staff's grant of credit; a negative amount is a correction."""
 
-    amount = UsdField(label="Amount in USD", allow_negative=True, help_text="A negative amount takes credit back.")
-    reason = forms.CharField(label="Reason", max_length=300, help_text="Shown in the workspace's ledger.")
+    amount = UsdField(label="Amount in USD", allow_negative=True, help_text="A negative amount takes credit back.", widget=UnfoldAdminTextInputWidget)
+    reason = forms.CharField(label="Reason", max_length=300, help_text="Shown in the workspace's ledger.", widget=UnfoldAdminTextInputWidget)

@@ -5,6 +5,7 @@ from typing import Any
 from django.dispatch import receiver
 
 from billing.actions import grant_welcome_credit, set_key_ceiling
+from billing.ledger import wallet_id_of
 from billing.queries import allowance_of_key
 from common.errors import Refused
 from workspaces.actors import Actor
@@ -14,7 +15,8 @@ from workspaces.signals import Unset, api_key_changed, api_key_created, api_key_
 
 @receiver(workspace_created)
 def welcome(sender: type[Workspace], *, workspace: Workspace, user: User, **_: Any) -> None:
-    """A person's first workspace gets the welcome credit, once for the person."""
+    """Every workspace has a wallet, and a person's first one gets the welcome credit, once for the person."""
+    wallet_id_of(workspace)
     grant_welcome_credit(workspace, user=user)
 
 

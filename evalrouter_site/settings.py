@@ -341,4 +341,10 @@ LOG_JSON = env_bool("LOG_JSON", default=PRODUCTION)
 LOGGING_CONFIG = "evalrouter_site.logging.configure"
 LOGGING = {"level": LOG_LEVEL, "json": LOG_JSON}
 
-UNFOLD = {"SITE_TITLE": "EvalRouter", "SITE_HEADER": "EvalRouter", "SITE_URL": "/", "SHOW_HISTORY": True}
+UNFOLD = {
+    "SITE_TITLE": "EvalRouter",
+    "SITE_HEADER": "EvalRouter",
+    "SITE_URL": "/",
+    "SHOW_HISTORY": True,
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda _request: f"{STATIC_URL}img/favicon.svg"}],
+}

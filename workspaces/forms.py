@@ -13,7 +13,7 @@ from common.forms import UsdField
 from workspaces.enums import Role, Scope
 from workspaces.models import ApiKey
 
-EXPIRIES = [("30", "30 days"), ("90", "90 days"), ("365", "1 year"), ("", "Never")]
+EXPIRIES = [("30", "30 days"), ("90", "90 days"), ("365", "1 year"), ("never", "For ever")]
 OVERLAPS = [("0", "Stop it at once"), ("1", "1 day"), ("3", "3 days"), ("7", "7 days")]
 
 
@@ -104,14 +104,14 @@ class ApiKeyForm(forms.Form):
         initial=[Scope.EVAL_READ, Scope.EVAL_WRITE],
         error_messages={"required": "Choose at least one."},
     )
-    expires_in = forms.ChoiceField(label="It works for", choices=EXPIRIES, initial="90", required=False)
+    expires_in = forms.ChoiceField(label="It works for", choices=EXPIRIES, initial="90")
     spend_ceiling = UsdField(
         label="It may spend, in USD", required=False, allow_zero=True, help_text="In all, over its whole life and what it is rolled into. Empty: no ceiling of its own."
     )
 
     def clean_expires_in(self) -> Any:
         days = self.cleaned_data["expires_in"]
-        return timezone.now() + timedelta(days=int(days)) if days else None
+        return None if days == "never" else timezone.now() + timedelta(days=int(days))
 
 
 class ApiKeyChangeForm(forms.Form):

@@ -84,6 +84,12 @@ def percent(share: float | None, decimals: int = 1) -> str:
 
 
 @register.filter
+def percent_number(share: float | None, decimals: int = 1) -> str:
+    """The same without its sign, for the first of two: "53.6"."""
+    return percent(share, decimals).rstrip("%")
+
+
+@register.filter
 def number(value: float | str | Decimal | None) -> str:
     """A number with separators: "1,319", an em dash for none."""
     if value in (None, ""):
@@ -189,6 +195,12 @@ def status_tone(status: str | None) -> str:
 def audit_words(action: str) -> str:
     """An audit entry's action in words; the list is `AUDIT_WORDS`, anything else is spelled out."""
     return AUDIT_WORDS.get(action) or action.replace(".", ": ").replace("_", " ").capitalize()
+
+
+@register.filter
+def audit_subject(data: dict[str, Any]) -> str:
+    """What an audit entry's change was about, where its data names it."""
+    return str(next((data[key] for key in ("label", "name", "email", "after", "slug", "reason") if data.get(key)), ""))
 
 
 @register.filter

@@ -1,0 +1,125 @@
+"""Staff's view of money. Rows are read only; the one thing staff does here is to grant credit, through the action that keeps its reason."""
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from unfold.decorators import action, display
+
+from billing.actions import grant_credit
+from billing.forms import CreditForm
+from billing.models import Allowance, Budget, Hold, LedgerEntry, Wallet, WorkspaceLimit
+from common.admin import LargeReadOnlyAdmin, ReadOnlyAdmin
+from common.errors import Refused
+from common.forms import add_refusal
+from common.money import format_usd
+from workspaces.actors import actor_of_user
+
+
+def _usd(field: str, description: str) -> object:
+    """A column that shows an amount in USD and sorts by it."""
+
+    @display(description=description, ordering=field)
+    def column(_admin: object, row: object) -> str:
+        amount = getattr(row, field)
+        return "—" if amount is None else format_usd(amount)
+
+    return column
+
+
+@admin.register(Wallet)
+class WalletAdmin(ReadOnlyAdmin):
+    list_display = ["workspace", "balance", "held", "available", "is_disputed"]
+    list_filter = ["is_disputed"]
+    list_select_related = ["workspace"]
+    search_fields = ["workspace__name", "workspace__public_id"]
+    ordering = ["-id"]
+    fields = ["workspace", "balance", "held", "available", "is_disputed"]
+    readonly_fields = ["balance", "held", "available"]
+    actions_detail = ["grant"]
+    balance = _usd("balance_microusd", "Balance")
+    held = _usd("held_microusd", "Held")
+    available = _usd("available_microusd", "Available")
+
+    def has_grant_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        """Whoever may add ledger entries may grant credit."""
+        return request.user.has_perm("billing.add_ledgerentry")
+
+    @action(description="Grant credit", url_path="grant", permissions=["grant"])
+    def grant(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        wallet = get_object_or_404(self.get_queryset(request), pk=object_id)
+        form = CreditForm(request.POST or None)
+        back = reverse("admin:billing_wallet_change", args=[wallet.pk])
+        if request.method == "POST" and form.is_valid():
+            try:
+                entry = grant_credit(
+                    wallet.workspace,
+                    actor=actor_of_user(request.user),  # type: ignore[arg-type]
+                    amount_microusd=form.cleaned_data["amount"],
+                    reason=form.cleaned_data["reason"],
+                )
+            except Refused as refused:
+                add_refusal(form, refused.message)
+            else:
+                messages.success(request, f"{format_usd(entry.amount_microusd)} granted to {wallet.workspace}.")
+                return HttpResponseRedirect(back)
+        context = {**self.admin_site.each_context(request), "title": f"Grant credit to {wallet.workspace}", "form": form, "back": back, "opts": self.opts}
+        return render(request, "billing/admin_grant.html", context, status=422 if form.errors else 200)
+
+
+@admin.register(LedgerEntry)
+class LedgerEntryAdmin(LargeReadOnlyAdmin):
+    list_display = ["created_at", "wallet_of", "kind", "amount", "balance_after", "source", "note", "actor_label"]
+    list_filter = ["kind"]
+    list_select_related = ["wallet__workspace"]
+    search_fields = ["source", "note", "wallet__workspace__name", "public_id"]
+    ordering = ["-id"]
+    readonly_fields = ["public_id"]
+    amount = _usd("amount_microusd", "Amount")
+    balance_after = _usd("balance_after_microusd", "Balance after")
+
+    @display(description="Workspace")
+    def wallet_of(self, entry: LedgerEntry) -> str:
+        return entry.wallet.workspace.name
+
+
+@admin.register(Hold)
+class HoldAdmin(LargeReadOnlyAdmin):
+    list_display = ["created_at", "wallet", "amount", "source", "released_at"]
+    list_filter = [("released_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["wallet"]
+    search_fields = ["source"]
+    ordering = ["-id"]
+    amount = _usd("amount_microusd", "Amount")
+
+
+@admin.register(Budget)
+class BudgetAdmin(LargeReadOnlyAdmin):
+    list_display = ["source", "cap", "bound", "bound_by", "reserved", "settled", "closed_at"]
+    list_filter = ["bound_by", ("closed_at", admin.EmptyFieldListFilter)]
+    search_fields = ["source"]
+    ordering = ["-id"]
+    cap = _usd("cap_microusd", "Cap")
+    bound = _usd("bound_microusd", "Bound")
+    reserved = _usd("reserved_microusd", "Reserved")
+    settled = _usd("settled_microusd", "Settled")
+
+
+@admin.register(Allowance)
+class AllowanceAdmin(LargeReadOnlyAdmin):
+    list_display = ["workspace", "kind", "subject", "ceiling", "reserved", "spent"]
+    list_filter = ["kind"]
+    list_select_related = ["workspace"]
+    search_fields = ["subject", "workspace__name"]
+    ordering = ["-id"]
+    ceiling = _usd("ceiling_microusd", "Ceiling")
+    reserved = _usd("reserved_microusd", "Reserved")
+    spent = _usd("spent_microusd", "Spent")
+
+
+@admin.register(WorkspaceLimit)
+class WorkspaceLimitAdmin(ReadOnlyAdmin):
+    list_display = ["workspace", "monthly"]
+    list_select_related = ["workspace"]
+    search_fields = ["workspace__name"]
+    monthly = _usd("monthly_microusd", "At most a month")
