@@ -3,6 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from catalog.queries import get_benchmark_of_member
 from common.pages import page_of
 from common.web import page, render_page
 from runs import queries
@@ -39,7 +40,11 @@ def history(request: HttpRequest) -> HttpResponse:
 @page
 @require_safe
 def benchmark_results(request: HttpRequest, slug: str) -> HttpResponse:
-    """The workspace's results on a benchmark so far: the newest of each model and version. The benchmark's page fetches it as a part."""
-    workspace = required_workspace(request)
+    """The workspace's results on a benchmark so far: the newest of each model and version. The benchmark's page fetches it as a part.
+
+    A private benchmark's are those of its own workspace, whichever the session picked.
+    """
+    benchmark = get_benchmark_of_member(request.user, slug)
+    workspace = benchmark.workspace or required_workspace(request)
     context = {"slug": slug, "rows": standings_on(workspace, slug)}
     return render_page(request, "runs/benchmark_results.html", context, partial="list")

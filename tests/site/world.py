@@ -1,0 +1,90 @@
+"""Two workspaces, ours with one of everything, made by the product's own actions, for tests that ask every URL.
+
+Everything of ours bears `MARK` in its name, its prompts and its answers, so that a page that leaks it can be seen to.
+"""
+
+from dataclasses import dataclass, field
+
+from django.test import Client
+
+from runs.models import Quote, Run, Sample
+from tests import factories
+from tests.runs.working import start, work
+from workspaces.actors import actor_of_user
+from workspaces.enums import Role
+from workspaces.models import User, Workspace
+
+MARK = "zebra-7041"
+
+
+@dataclass
+class World:
+    """Our workspace and its objects, its people by role, and a stranger, who owns another workspace."""
+
+    workspace: Workspace
+    people: dict[Role, User]
+    stranger: User
+    stranger_key: str
+    ids: dict[str, str] = field(default_factory=dict)
+    """Values of route parameters, by name: all of our workspace."""
+
+    def client(self, user: User | None) -> Client:
+        client = Client()
+        if user is not None:
+            client.force_login(user)
+        return client
+
+    def path(self, pattern: str) -> str:
+        """The address that the route has for our objects."""
+        path = "/" + pattern
+        while "<" in path:
+            before, _, rest = path.partition("<")
+            parameter, _, after = rest.partition(">")
+            path = before + self.ids[parameter.rpartition(":")[2]] + after
+        return path
+
+
+def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
+    """One of everything in the workspace; returns the IDs by the names that routes give them."""
+    version = factories.make_version(
+        factories.make_benchmark(workspace=workspace, name=f"{mark} benchmark"),
+        rows=[{"values": {"question": f"{mark} What is {n} + {n}?"}, "reference": str(2 * n)} for n in range(4)],
+    )
+    connection = factories.make_connection(workspace, name=f"{mark} endpoint")
+    key, _ = factories.make_key(workspace, label=f"{mark} key")
+    baselines = [{"kind": "baseline", "name": name} for name in ("random-choice", "most-frequent-answer")]
+    request = {
+        "subjects": baselines,
+        "selection": {"profile_ids": [version.profile_id]},
+        "coverage": {"mode": "full"},
+        "name": f"{mark} run",
+    }
+    run: Run = work(start(workspace, actor_of_user(owner), **request))
+    sample = Sample.objects.filter(subject__run=run).earliest("id")
+    return {
+        "slug": version.benchmark.slug,
+        "benchmark_id": version.benchmark.slug,
+        "connection_id": str(connection.public_id),
+        "key_id": str(key.public_id),
+        "workspace_id": str(workspace.public_id),
+        "quote_id": str(Quote.objects.get(run=run).public_id),
+        "run_id": str(run.public_id),
+        "sample_id": str(sample.public_id),
+        "position": "0",
+    }
+
+
+def make_world() -> World:
+    """Both workspaces. The public catalog has one benchmark and one route."""
+    factories.make_version(factories.make_benchmark("sums"))
+    factories.make_route("example/small")
+    ours = factories.make_workspace(f"{MARK} workspace", credit=10_000_000)
+    people = {role: factories.make_user(f"{role}@example.org", workspace=ours, role=role) for role in Role}
+    theirs = factories.make_workspace("Theirs", credit=10_000_000)
+    stranger = factories.make_user("stranger@example.org", workspace=theirs, role=Role.OWNER)
+    ids = _furnish(ours, people[Role.OWNER], MARK)
+    factories.make_version(factories.make_benchmark(workspace=theirs))
+    _, stranger_key = factories.make_key(theirs)
+    ids["user_id"] = str(people[Role.OWNER].public_id)
+    ids["route_id"] = "example/small"
+    return World(ours, people, stranger, stranger_key, ids)
