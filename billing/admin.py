@@ -63,7 +63,13 @@ class WalletAdmin(ReadOnlyAdmin):
             else:
                 messages.success(request, f"{format_usd(entry.amount_microusd)} granted to {wallet.workspace}.")
                 return HttpResponseRedirect(back)
-        context = {**self.admin_site.each_context(request), "title": f"Grant credit to {wallet.workspace}", "form": form, "back": back, "opts": self.opts}
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Grant credit to {wallet.workspace}",
+            "form": form,
+            "back": back,
+            "opts": self.opts,
+        }
         return render(request, "billing/admin_grant.html", context, status=422 if form.errors else 200)
 
 

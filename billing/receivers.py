@@ -28,7 +28,7 @@ def set_ceiling(sender: type[ApiKey], *, key: ApiKey, spend_ceiling_microusd: in
 
 
 @receiver(api_key_changed)
-def change_ceiling(sender: type[ApiKey], *, key: ApiKey, spend_ceiling_microusd: int | None | Unset, actor: Actor, **_: Any) -> None:
+def change_ceiling(sender: type[ApiKey], *, key: ApiKey, spend_ceiling_microusd: int | Unset | None, actor: Actor, **_: Any) -> None:
     if not isinstance(spend_ceiling_microusd, Unset):
         set_key_ceiling(key, actor=actor, ceiling_microusd=spend_ceiling_microusd)
 

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -19,18 +19,19 @@ from workspaces.actors import Actor, actor_of_user
 from workspaces.models import ApiKey, Workspace
 from workspaces.permissions import can_manage_keys, can_manage_workspace, can_read_billing, require
 from workspaces.queries import api_keys_for, get_api_key_of_member, get_workspace_of, required_workspace
+from workspaces.requests import PersonRequest
 
 
 @require_safe
 @page
-def wallet(request: HttpRequest) -> HttpResponse:
+def wallet(request: PersonRequest) -> HttpResponse:
     workspace = required_workspace(request)
     return _wallet_page(request, actor_of_user(request.user), workspace, form=_limit_form(workspace))
 
 
 @require_POST
 @page
-def monthly(request: HttpRequest) -> HttpResponse:
+def monthly(request: PersonRequest) -> HttpResponse:
     """Set or lift the workspace's monthly limit."""
     actor = actor_of_user(request.user)
     workspace = get_workspace_of(request.user, request.POST.get("workspace", ""))
@@ -45,7 +46,7 @@ def monthly(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @page
-def key_ceiling(request: HttpRequest, key_id: UUID) -> HttpResponse:
+def key_ceiling(request: PersonRequest, key_id: UUID) -> HttpResponse:
     """What a key has spent and may spend: a part of the key's page, and a page of its own without script."""
     actor = actor_of_user(request.user)
     key = get_api_key_of_member(request.user, key_id)
@@ -66,7 +67,7 @@ def key_ceiling(request: HttpRequest, key_id: UUID) -> HttpResponse:
     return _ceiling_page(request, actor, key, form=form, status=422)
 
 
-def _ceiling_page(request: HttpRequest, actor: Actor, key: ApiKey, *, form: CeilingForm | None = None, status: int = 200) -> HttpResponse:
+def _ceiling_page(request: PersonRequest, actor: Actor, key: ApiKey, *, form: CeilingForm | None = None, status: int = 200) -> HttpResponse:
     allowance = allowance_of_key(key)
     ceiling = allowance.ceiling_microusd if allowance else None
     context = {
@@ -78,7 +79,7 @@ def _ceiling_page(request: HttpRequest, actor: Actor, key: ApiKey, *, form: Ceil
     return render_page(request, "billing/key_ceiling.html", context, partial="ceiling", status=status)
 
 
-def _wallet_page(request: HttpRequest, actor: Actor, workspace: Workspace, *, form: MonthlyLimitForm, status: int = 200) -> HttpResponse:
+def _wallet_page(request: PersonRequest, actor: Actor, workspace: Workspace, *, form: MonthlyLimitForm, status: int = 200) -> HttpResponse:
     require(can_read_billing(actor, workspace))
     allowances = allowances_of_keys(workspace)
     keys = {str(key.lineage): key for key in reversed(api_keys_for(workspace))}

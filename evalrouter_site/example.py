@@ -28,5 +28,12 @@ def example_result() -> dict[str, Any]:
     return {
         "tasks": TASKS,
         "rows": rows,
-        "pair": {"first": PAIR[0], "second": PAIR[1], "points": difference * 100, "low": interval.low * 100, "high": interval.high * 100, "p": exact},
+        "pair": {
+            "first": PAIR[0],
+            "second": PAIR[1],
+            "points": difference * 100,
+            "low": interval.low * 100,
+            "high": interval.high * 100,
+            "p": exact,
+        },
     }

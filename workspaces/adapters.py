@@ -4,8 +4,6 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
-from django.contrib.auth.base_user import AbstractBaseUser
-from django.http import HttpRequest
 
 
 class AccountAdapter(DefaultAccountAdapter):

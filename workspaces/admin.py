@@ -31,7 +31,7 @@ class MembershipInline(ReadOnlyInline):
 
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin, PlainAdmin):  # type: ignore[misc,type-arg]
-    """People sign up by themselves or through `create_account`, so none is added here, and none is deleted: their work would lose its name."""
+    """People sign up by themselves or through `create_account`, so none is added here; none is deleted, since work keeps its name."""
 
     form = UserChangeForm
     change_password_form = AdminPasswordChangeForm

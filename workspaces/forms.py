@@ -7,7 +7,6 @@ from allauth.account import forms as allauth_forms
 from django import forms
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import mark_safe
 
 from common.forms import UsdField
 from workspaces.enums import Role, Scope
@@ -90,7 +89,7 @@ class MemberForm(forms.Form):
 
 
 def _scope_choices() -> list[tuple[str, str]]:
-    return [(scope.value, format_html("<span>{} <small class=\"muted\">{}</small></span>", scope.label, mark_safe(f"<code>{scope.value}</code>"))) for scope in Scope]  # noqa: S308
+    return [(scope.value, format_html("<span>{} <small><code>{}</code></small></span>", scope.label, scope.value)) for scope in Scope]
 
 
 class ApiKeyForm(forms.Form):
@@ -106,7 +105,10 @@ class ApiKeyForm(forms.Form):
     )
     expires_in = forms.ChoiceField(label="It works for", choices=EXPIRIES, initial="90")
     spend_ceiling = UsdField(
-        label="It may spend, in USD", required=False, allow_zero=True, help_text="In all, over its whole life and what it is rolled into. Empty: no ceiling of its own."
+        label="It may spend, in USD",
+        required=False,
+        allow_zero=True,
+        help_text="In all, over its whole life and what it is rolled into. Empty: no ceiling of its own.",
     )
 
     def clean_expires_in(self) -> Any:
@@ -128,4 +130,6 @@ class ApiKeyChangeForm(forms.Form):
 
 
 class ApiKeyRollForm(forms.Form):
-    overlap = forms.TypedChoiceField(label="The old key goes on working for", choices=OVERLAPS, initial="7", coerce=lambda days: timedelta(days=int(days)))
+    overlap = forms.TypedChoiceField(
+        label="The old key goes on working for", choices=OVERLAPS, initial="7", coerce=lambda days: timedelta(days=int(days))
+    )

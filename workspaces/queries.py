@@ -112,9 +112,7 @@ def get_api_key(workspace: Workspace, key_id: UUID | str) -> ApiKey:
 
 def get_api_key_of_member(user: User, key_id: UUID | str) -> ApiKey:
     """The key by its public ID, over all workspaces the person is a member of. Raises ApiKey.DoesNotExist."""
-    return ApiKey.objects.select_related("workspace", "created_by").get(
-        public_id=_uuid(key_id, ApiKey), workspace__memberships__user=user
-    )
+    return ApiKey.objects.select_related("workspace", "created_by").get(public_id=_uuid(key_id, ApiKey), workspace__memberships__user=user)
 
 
 # ── The record of changes ───────────────────────────────────────────────────────────────────────────────────────────

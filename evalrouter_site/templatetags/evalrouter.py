@@ -65,7 +65,7 @@ AUDIT_WORDS = {
 @register.filter
 def usd(microusd: int | str | None) -> str:
     """Micro-USD as USD, an em dash for none."""
-    return NONE if microusd in (None, "") else format_usd(int(microusd))  # type: ignore[arg-type]
+    return NONE if microusd is None or microusd == "" else format_usd(int(microusd))
 
 
 @register.filter
@@ -75,9 +75,9 @@ def usd_rounded(microusd: int | None) -> str:
 
 
 @register.filter
-def percent(share: float | None, decimals: int = 1) -> str:
+def percent(share: float | str | None, decimals: int = 1) -> str:
     """A share from 0 to 1 as a percentage: "56.3%"."""
-    if share in (None, ""):
+    if share is None or share == "":
         return NONE
     exact = Decimal(str(share)) * 100
     return f"{exact.quantize(Decimal(1).scaleb(-int(decimals)), rounding=ROUND_HALF_UP)}%"
@@ -92,7 +92,7 @@ def percent_number(share: float | None, decimals: int = 1) -> str:
 @register.filter
 def number(value: float | str | Decimal | None) -> str:
     """A number with separators: "1,319", an em dash for none."""
-    if value in (None, ""):
+    if value is None or value == "":
         return NONE
     amount = Decimal(str(value))
     return f"{int(amount):,}" if amount == amount.to_integral_value() else f"{amount.normalize():,f}"
@@ -105,11 +105,11 @@ def unlocalized(value: float | None) -> str:
 
 
 @register.filter
-def duration(seconds: float | None) -> str:
+def duration(seconds: float | str | None) -> str:
     """Seconds in words: "0.4 s", "31 s", "1 min 5 s", "2 h 3 min", "4 d 2 h"."""
-    if seconds in (None, ""):
+    if seconds is None or seconds == "":
         return NONE
-    amount = float(seconds)  # type: ignore[arg-type]
+    amount = float(seconds)
     if amount < 10:
         return f"{amount:.1f} s"
     whole = round(amount)
@@ -121,11 +121,11 @@ def duration(seconds: float | None) -> str:
 
 
 @register.filter
-def milliseconds(value: float | None) -> str:
+def milliseconds(value: float | str | None) -> str:
     """Milliseconds in words: "48 ms", "1.24 s"."""
-    if value in (None, ""):
+    if value is None or value == "":
         return NONE
-    amount = float(value)  # type: ignore[arg-type]
+    amount = float(value)
     return f"{amount:,.0f} ms" if amount < 1000 else f"{amount / 1000:,.2f} s"
 
 

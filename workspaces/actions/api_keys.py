@@ -11,9 +11,9 @@ from common.errors import Conflict, Forbidden, Refused
 from workspaces import audit
 from workspaces.actors import Actor, actor_of_key
 from workspaces.enums import Scope
+from workspaces.key_text import KeyText, new_key_text, read_key_text
 from workspaces.models import ApiKey, Workspace
 from workspaces.permissions import can_manage_keys, require
-from workspaces.key_text import KeyText, new_key_text, read_key_text
 from workspaces.signals import UNSET, Unset, api_key_changed, api_key_created, api_key_rolled
 
 MAX_LABEL = 80
@@ -35,7 +35,8 @@ def create_api_key(
 ) -> tuple[ApiKey, str]:
     """Make a key; returns it and its text, which is never stored and cannot be had again.
 
-    Raises Refused (`label_required`, `invalid_scopes`, `invalid_expiry`), Conflict (`too_many_keys`) and Forbidden; whoever keeps ceilings may refuse too.
+    Raises Refused (`label_required`, `invalid_scopes`, `invalid_expiry`), Conflict (`too_many_keys`) and Forbidden;
+    whoever keeps ceilings may refuse too.
     """
     require(can_manage_keys(actor, workspace))
     label = _checked_label(label)
@@ -54,7 +55,13 @@ def create_api_key(
             created_by=actor.user,
         )
         audit.record(
-            actor, "api_key.create", key.public_id, workspace=workspace, label=label, scopes=granted, expires_at=expires_at.isoformat() if expires_at else None
+            actor,
+            "api_key.create",
+            key.public_id,
+            workspace=workspace,
+            label=label,
+            scopes=granted,
+            expires_at=expires_at.isoformat() if expires_at else None,
         )
         api_key_created.send(ApiKey, key=key, spend_ceiling_microusd=spend_ceiling_microusd, actor=actor)
     return key, str(text)
@@ -66,8 +73,8 @@ def change_api_key(
     actor: Actor,
     label: str | Unset = UNSET,
     scopes: Collection[str] | Unset = UNSET,
-    expires_at: datetime | None | Unset = UNSET,
-    spend_ceiling_microusd: int | None | Unset = UNSET,
+    expires_at: datetime | Unset | None = UNSET,
+    spend_ceiling_microusd: int | Unset | None = UNSET,
 ) -> ApiKey:
     """Change what is given and leave the rest. Raises as `create_api_key`, and Conflict (`key_not_live`)."""
     require(can_manage_keys(actor, key.workspace))
@@ -93,7 +100,8 @@ def change_api_key(
 def roll_api_key(key: ApiKey, *, actor: Actor, overlap: timedelta = LONGEST_OVERLAP) -> tuple[ApiKey, str]:
     """Make a key with the same permissions and lineage, and end the old one after `overlap`, or when it would have ended anyway.
 
-    The new key lives as long as the old one was made for. Returns it and its text. Raises Refused (`invalid_overlap`) and Conflict (`key_not_live`).
+    The new key lives as long as the old one was made for. Returns it and its text.
+    Raises Refused (`invalid_overlap`) and Conflict (`key_not_live`).
     """
     require(can_manage_keys(actor, key.workspace))
     if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
@@ -117,7 +125,14 @@ def roll_api_key(key: ApiKey, *, actor: Actor, overlap: timedelta = LONGEST_OVER
         ends_at = now + overlap
         old.expires_at = min(old.expires_at, ends_at) if old.expires_at else ends_at
         old.save(update_fields=["expires_at"])
-        audit.record(actor, "api_key.roll", old.public_id, workspace=old.workspace, new=str(new.public_id), old_works_until=old.expires_at.isoformat())
+        audit.record(
+            actor,
+            "api_key.roll",
+            old.public_id,
+            workspace=old.workspace,
+            new=str(new.public_id),
+            old_works_until=old.expires_at.isoformat(),
+        )
         api_key_rolled.send(ApiKey, key=new, rolled_from=old, actor=actor)
     return new, str(text)
 

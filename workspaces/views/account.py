@@ -1,7 +1,7 @@
 """The person's own page: name, address, password, workspaces; and picking the workspace to work in."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
@@ -13,11 +13,12 @@ from workspaces.actions import change_name, create_workspace
 from workspaces.actors import actor_of_user
 from workspaces.forms import NameForm, WorkspaceForm
 from workspaces.queries import SESSION_KEY, get_workspace_of, memberships_of_request
+from workspaces.requests import PersonRequest
 
 
 @require_http_methods(["GET", "POST"])
 @page
-def account(request: HttpRequest) -> HttpResponse:
+def account(request: PersonRequest) -> HttpResponse:
     form = NameForm(request.POST or None, initial={"name": request.user.name})
     if request.method == "POST" and form.is_valid():
         change_name(request.user, actor=actor_of_user(request.user), name=form.cleaned_data["name"])
@@ -28,7 +29,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @page
-def workspaces(request: HttpRequest) -> HttpResponse:
+def workspaces(request: PersonRequest) -> HttpResponse:
     """Make another workspace, and work in it."""
     form = WorkspaceForm(request.POST)
     if form.is_valid():
@@ -45,7 +46,7 @@ def workspaces(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @page
-def current(request: HttpRequest) -> HttpResponse:
+def current(request: PersonRequest) -> HttpResponse:
     """Pick the workspace that lists and new forms begin with. It changes nothing but the session."""
     workspace = get_workspace_of(request.user, request.POST.get("workspace", ""))
     request.session[SESSION_KEY] = str(workspace.public_id)
@@ -55,7 +56,7 @@ def current(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(target)
 
 
-def _account_page(request: HttpRequest, *, form: NameForm, workspace_form: WorkspaceForm | None = None, status: int) -> HttpResponse:
+def _account_page(request: PersonRequest, *, form: NameForm, workspace_form: WorkspaceForm | None = None, status: int) -> HttpResponse:
     context = {
         "form": form,
         "workspace_form": workspace_form or WorkspaceForm(auto_id="id_workspace_%s"),

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
@@ -18,13 +18,19 @@ from workspaces.forms import ApiKeyChangeForm, ApiKeyForm, ApiKeyRollForm
 from workspaces.models import ApiKey, Workspace
 from workspaces.permissions import can_manage_keys, require
 from workspaces.queries import api_keys_for, get_api_key_of_member, get_workspace_of, required_workspace
+from workspaces.requests import PersonRequest
 
-FIELD_OF_REFUSAL = {"label_required": "label", "invalid_scopes": "scopes", "invalid_expiry": "expires_in", "invalid_amount": "spend_ceiling"}
+FIELD_OF_REFUSAL = {
+    "label_required": "label",
+    "invalid_scopes": "scopes",
+    "invalid_expiry": "expires_in",
+    "invalid_amount": "spend_ceiling",
+}
 
 
 @require_http_methods(["GET", "POST"])
 @page
-def api_keys(request: HttpRequest) -> HttpResponse:
+def api_keys(request: PersonRequest) -> HttpResponse:
     actor = actor_of_user(request.user)
     if request.method == "GET":
         return _list_page(request, actor, required_workspace(request), form=ApiKeyForm())
@@ -53,7 +59,7 @@ def api_keys(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @page
-def api_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
+def api_key(request: PersonRequest, key_id: UUID) -> HttpResponse:
     actor = actor_of_user(request.user)
     key = get_api_key_of_member(request.user, key_id)
     if request.method == "GET":
@@ -75,7 +81,7 @@ def api_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
 
 @require_POST
 @page
-def roll(request: HttpRequest, key_id: UUID) -> HttpResponse:
+def roll(request: PersonRequest, key_id: UUID) -> HttpResponse:
     actor = actor_of_user(request.user)
     key = get_api_key_of_member(request.user, key_id)
     require(can_manage_keys(actor, key.workspace))
@@ -88,21 +94,21 @@ def roll(request: HttpRequest, key_id: UUID) -> HttpResponse:
 
 @require_POST
 @page
-def revocation(request: HttpRequest, key_id: UUID) -> HttpResponse:
+def revocation(request: PersonRequest, key_id: UUID) -> HttpResponse:
     key = get_api_key_of_member(request.user, key_id)
     revoke_api_key(key, actor=actor_of_user(request.user))
     messages.success(request, f"“{key.label}” is revoked. Runs it has started go on.")
     return redirect("workspaces:api_keys")
 
 
-def _secret_page(request: HttpRequest, key: ApiKey, text: str, *, rolled_from: ApiKey | None = None) -> HttpResponse:
+def _secret_page(request: PersonRequest, key: ApiKey, text: str, *, rolled_from: ApiKey | None = None) -> HttpResponse:
     """The one page with the key's text. It answers the POST itself: a redirect would have to keep the secret somewhere."""
     response = render_page(request, "workspaces/api_key_secret.html", {"key": key, "text": text, "rolled_from": rolled_from}, status=201)
     add_never_cache_headers(response)
     return response
 
 
-def _list_page(request: HttpRequest, actor: Actor, workspace: Workspace, *, form: ApiKeyForm, status: int = 200) -> HttpResponse:
+def _list_page(request: PersonRequest, actor: Actor, workspace: Workspace, *, form: ApiKeyForm, status: int = 200) -> HttpResponse:
     now = timezone.now()
     rows = [{"key": key, "state": key_state(key, now)} for key in api_keys_for(workspace)]
     context = {
@@ -116,7 +122,7 @@ def _list_page(request: HttpRequest, actor: Actor, workspace: Workspace, *, form
 
 
 def _key_page(
-    request: HttpRequest, actor: Actor, key: ApiKey, *, form: ApiKeyChangeForm, roll_form: ApiKeyRollForm | None = None, status: int = 200
+    request: PersonRequest, actor: Actor, key: ApiKey, *, form: ApiKeyChangeForm, roll_form: ApiKeyRollForm | None = None, status: int = 200
 ) -> HttpResponse:
     state = key_state(key, timezone.now())
     context = {

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -17,11 +17,12 @@ from workspaces.forms import MemberForm, RoleForm
 from workspaces.models import Workspace
 from workspaces.permissions import can_manage_members, require, role_of
 from workspaces.queries import get_member, get_workspace_of, members_of, required_workspace
+from workspaces.requests import PersonRequest
 
 
 @require_http_methods(["GET", "POST"])
 @page
-def members(request: HttpRequest) -> HttpResponse:
+def members(request: PersonRequest) -> HttpResponse:
     actor = actor_of_user(request.user)
     if request.method == "GET":
         return _members_page(request, actor, required_workspace(request), form=MemberForm())
@@ -43,7 +44,7 @@ def members(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @page
-def role(request: HttpRequest, user_id: UUID) -> HttpResponse:
+def role(request: PersonRequest, user_id: UUID) -> HttpResponse:
     actor = actor_of_user(request.user)
     workspace = get_workspace_of(request.user, request.POST.get("workspace", ""))
     membership = get_member(workspace, user_id)
@@ -63,7 +64,7 @@ def role(request: HttpRequest, user_id: UUID) -> HttpResponse:
 
 @require_POST
 @page
-def removal(request: HttpRequest, user_id: UUID) -> HttpResponse:
+def removal(request: PersonRequest, user_id: UUID) -> HttpResponse:
     """Remove a member, or leave."""
     actor = actor_of_user(request.user)
     workspace = get_workspace_of(request.user, request.POST.get("workspace", ""))
@@ -81,7 +82,9 @@ def removal(request: HttpRequest, user_id: UUID) -> HttpResponse:
     return redirect("workspaces:members")
 
 
-def _members_page(request: HttpRequest, actor: Actor, workspace: Workspace, *, form: MemberForm, refusal: str = "", status: int = 200) -> HttpResponse:
+def _members_page(
+    request: PersonRequest, actor: Actor, workspace: Workspace, *, form: MemberForm, refusal: str = "", status: int = 200
+) -> HttpResponse:
     own = role_of(actor, workspace)
     can_manage = can_manage_members(actor, workspace)
     rank = RANK[own] if own else -1

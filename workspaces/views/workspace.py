@@ -1,7 +1,7 @@
 """The page of the workspace one works in: its name, its ID, what was changed in it."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
@@ -12,11 +12,12 @@ from workspaces.actors import actor_of_user
 from workspaces.forms import WorkspaceForm
 from workspaces.permissions import can_manage_workspace, require
 from workspaces.queries import audit_entries_for, get_workspace_of, required_workspace
+from workspaces.requests import PersonRequest
 
 
 @require_http_methods(["GET", "POST"])
 @page
-def workspace(request: HttpRequest) -> HttpResponse:
+def workspace(request: PersonRequest) -> HttpResponse:
     actor = actor_of_user(request.user)
     if request.method == "POST":
         chosen = get_workspace_of(request.user, request.POST.get("workspace", ""))
