@@ -13,7 +13,9 @@ from workspaces.models import Workspace
 UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 
 
-@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/nothing", "/v1/runs/", "/v1/runs/nonsense", "/v1/runs/%00", "/v1/benchmarks/%ff%fe", "/v1/é"])
+@pytest.mark.parametrize(
+    "path", ["/v1", "/v1/", "/v1/nothing", "/v1/runs/", "/v1/runs/nonsense", "/v1/runs/%00", "/v1/benchmarks/%ff%fe", "/v1/é"]
+)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_an_address_that_does_not_exist_is_answered_as_json(nobody: ApiClient, path: str, method: str) -> None:
     answer = nobody.client.generic(method, path)
@@ -23,7 +25,9 @@ def test_an_address_that_does_not_exist_is_answered_as_json(nobody: ApiClient, p
     assert error_of(answer)["feedback"]["request_id"] == answer["X-Request-Id"]
 
 
-@pytest.mark.parametrize(("path", "allowed"), [("/v1/account", "GET, HEAD"), ("/v1/runs", "GET, POST, HEAD"), (f"/v1/runs/{UNKNOWN_ID}/cancel", "POST")])
+@pytest.mark.parametrize(
+    ("path", "allowed"), [("/v1/account", "GET, HEAD"), ("/v1/runs", "GET, POST, HEAD"), (f"/v1/runs/{UNKNOWN_ID}/cancel", "POST")]
+)
 def test_a_verb_that_is_not_taken_is_refused_before_anything_else(nobody: ApiClient, path: str, allowed: str) -> None:
     for method in ("PUT", "OPTIONS", "TRACE", "PURGE"):
         answer = nobody.client.generic(method, path)
@@ -32,14 +36,26 @@ def test_a_verb_that_is_not_taken_is_refused_before_anything_else(nobody: ApiCli
 
 @pytest.mark.parametrize(
     "raw",
-    [b"{", b"nonsense", b"\xff\xfe", b'{"label": NaN}', b'{"label": "\\ud800"}', b"[" * 100_000, b'{"a": 1}{', b"\x00", b'{"label": "a\nb"}'],
+    [
+        b"{",
+        b"nonsense",
+        b"\xff\xfe",
+        b'{"label": NaN}',
+        b'{"label": "\\ud800"}',
+        b"[" * 100_000,
+        b'{"a": 1}{',
+        b"\x00",
+        b'{"label": "a\nb"}',
+    ],
 )
 def test_a_body_that_is_not_json_is_malformed(api: ApiClient, raw: bytes) -> None:
     answer = api.ask("POST", "/v1/api-keys", raw=raw)
     assert (answer.status_code, error_of(answer)["code"]) == (400, "malformed_json")
 
 
-@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jso", "x"])
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jso", "x"]
+)
 def test_a_body_of_another_type_is_unsupported(api: ApiClient, content_type: str) -> None:
     answer = api.ask("POST", "/v1/api-keys", raw=b"label=x", content_type=content_type)
     assert (answer.status_code, error_of(answer)["code"]) == (415, "unsupported_media_type")
@@ -84,7 +100,15 @@ def test_money_is_a_string_of_an_integer(api: ApiClient, amount: Any) -> None:
 
 @pytest.mark.parametrize(
     "moment",
-    ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "2026-01-01", "2026-01-01T00:00:00", "2026-13-01T00:00:00Z", 5, "2026-01-01T00:00:00Z"],
+    [
+        "0001-01-01T00:00:00+23:59",
+        "9999-12-31T23:59:59-23:59",
+        "2026-01-01",
+        "2026-01-01T00:00:00",
+        "2026-13-01T00:00:00Z",
+        5,
+        "2026-01-01T00:00:00Z",
+    ],
 )
 def test_a_time_that_cannot_be_is_refused(api: ApiClient, moment: Any) -> None:
     answer = api.post("/v1/api-keys", {"label": "k", "scopes": ["eval:read"], "expires_at": moment})
