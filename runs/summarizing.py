@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from runs.statistics import Metric, smallest_difference_seen, smallest_mean_difference
 from runs.statistics.choosing import Difference
 
+MOST_NAMED = 4
+"""More models than this are counted, not named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -57,7 +60,10 @@ def _cannot_tell(names: Sequence[str], tied: Sequence[int], pairs: Pairs, metric
     tasks = "This one task" if compared == 1 else f"These {compared:,} tasks"
     close = [names[place] for place in tied]
     all_alike = all(not pairs[a, b][1] for a in tied for b in tied if a < b)
-    who = f"tell {_listed([names[0], *close])} apart" if all_alike else f"tell {names[0]} apart from {_listed(close)}"
+    if all_alike and len(close) < MOST_NAMED:
+        who = f"tell {_listed([names[0], *close])} apart"
+    else:
+        who = f"tell {names[0]} apart from {_listed(close)}"
     shows = max(_smallest(pairs[0, place][0]) for place in tied)
     if metric.is_share and shows >= 1:
         return f"{tasks} cannot {who}: there are too few to show any difference."
@@ -80,6 +86,8 @@ def _names(sides: Sequence[Side]) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMED:
+        return f"{len(names)} other models"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -147,16 +147,25 @@ def test_compare_more_than_two_names_the_next() -> None:
     assert document["summary"].startswith("B is ahead of every other model; the next is C, behind by 16.7 points (")
 
 
-def test_compare_the_best_against_others_that_differ_among_themselves_lists_them_apart() -> None:
-    # B and C disagree one way only, A disagrees with both in both directions.
-    a: Scores = [1.0] * 60 + [0.0] * 40
-    b: Scores = [1.0] * 50 + [0.0] * 10 + [1.0] * 9 + [0.0] * 31
-    c: Scores = [1.0] * 50 + [0.0] * 50
-    c[:12], b[:3], c[60:69] = [1.0] * 12, [1.0] * 3, [0.0] * 9
+def test_compare_the_best_is_set_apart_from_two_that_do_differ_from_each_other() -> None:
+    # B never beats C where C is right, A disagrees with both in both directions.
+    a: Scores = [1.0] * 50 + [0.0] * 50
+    b: Scores = [0.0] * 26 + [1.0] * 49 + [0.0] * 25
+    c: Scores = [0.0] * 26 + [1.0] * 39 + [0.0] * 35
     document = compared(subject(0, a), subject(1, b), subject(2, c))
     told = {(pair["a"], pair["b"]): pair["separable"] for pair in document["pairs"]}
-    assert told == {(0, 1): False, (0, 2): True, (1, 2): True}
-    assert document["summary"].startswith("These 100 tasks cannot tell A and B apart;")
+    assert told == {(0, 1): False, (0, 2): False, (1, 2): True}
+    assert document["summary"] == "These 100 tasks cannot tell A apart from B and C; a difference of about 20 points would show."
+    assert [row["group"] for row in document["ranking"]] == ["ab", "a", "b"]
+
+
+def test_compare_many_models_are_counted_rather_than_listed() -> None:
+    document = compared(*(subject(i, [1.0] * right + [0.0] * (100 - right)) for i, right in enumerate((80, 79, 78, 77, 76, 76))))
+    assert document["summary"] == "These 100 tasks cannot tell A apart from 5 other models; a difference of about 6 points would show."
+    document = compared(*(subject(i, [1.0] * right + [0.0] * (100 - right)) for i, right in enumerate((80, 79, 30, 20, 10, 9, 8))))
+    assert document["summary"] == (
+        "These 100 tasks cannot tell A and B apart; a difference of about 6 points would show. A is ahead of 5 other models."
+    )
 
 
 def test_compare_only_tasks_that_all_finished_are_paired_and_the_dropped_are_counted() -> None:
