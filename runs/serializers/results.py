@@ -27,6 +27,7 @@ class MetricShape(serializers.Serializer[Any]):
 
 class GroupShape(serializers.Serializer[Any]):
     group = serializers.CharField(allow_blank=True)
+    planned = serializers.IntegerField()
     n = serializers.IntegerField()
     value = serializers.FloatField(allow_null=True)
     interval = IntervalShape(allow_null=True)
@@ -70,6 +71,7 @@ class ResultSubjectShape(serializers.Serializer[Any]):
     index = serializers.IntegerField()
     label = serializers.CharField()
     benchmark_index = serializers.IntegerField()
+    stopped = serializers.CharField(allow_null=True, help_text="The code it was stopped with.")
     headline = MetricShape(allow_null=True)
     metrics = MetricShape(many=True)
     groups = GroupShape(many=True)
@@ -144,6 +146,7 @@ class RankShape(serializers.Serializer[Any]):
     subject_index = serializers.IntegerField()
     label = serializers.CharField()
     score = serializers.FloatField(allow_null=True)
+    stderr = serializers.FloatField(allow_null=True)
     interval = IntervalShape(allow_null=True)
     charge_microusd = Money()
     cheapest_within_one_stderr = serializers.BooleanField()
@@ -181,6 +184,7 @@ class CompareShape(serializers.Serializer[Any]):
     excluded = ExcludedSubjectShape(many=True)
     ranking = RankShape(many=True)
     pairs = PairShape(many=True)
+    notices = serializers.ListField(child=serializers.CharField())
     summary = serializers.CharField()
 
 
