@@ -209,7 +209,7 @@ def _columns(keys: "_Keys", grader: str | None) -> Columns | None:
         keys.problem("columns.choices", f"is for multiple_choice alone, not for {grader}")
     if grader != Grader.MULTIPLE_CHOICE and not given - {*NEVER_DELIVERED, "choices"}:
         keys.problem("columns", "maps no column to the prompt; every row would ask the same")
-    choices_in_one = isinstance(listed.get("choices"), str)
+    choices_in_one = not isinstance(listed.get("choices"), list)
     if "choices" in found and not choices_in_one and not 2 <= len(found["choices"]) <= MAX_CHOICES:
         keys.problem("columns.choices", f"must list 2 to {MAX_CHOICES} columns, or name the one that holds the list")
     if "answer" not in found:

@@ -2,7 +2,9 @@
 
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from imports.actions import Report, check_benchmark
@@ -34,6 +36,11 @@ CHOICES = {
 
 def json_lines(*rows: Mapping[str, Any]) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def peak_kib() -> int:
+    """The most memory this process has held, in KiB. (What `getrusage` says of a child includes its parent's.)"""
+    return int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1])  # type: ignore[index]
 
 
 def parquet(columns: Mapping[str, Any], **options: Any) -> bytes:
