@@ -188,13 +188,13 @@ def note_answer(record: CallRecord, reply: ChatReply, price: Price) -> None:
     record.usage_microusd, record.fee_microusd, record.absorbed_microusd = settle(price, reply, record.reserved_microusd)
 
 
-_call_values = attrgetter(*(column.attname for column in Call._meta.concrete_fields if column.attname != "id"))
-_content_values = attrgetter(*(column.attname for column in CallContent._meta.concrete_fields if column.attname != "call_id"))
+_call_values: Any = attrgetter(*(column.attname for column in Call._meta.concrete_fields if column.attname != "id"))
+_content_values: Any = attrgetter(*(column.attname for column in CallContent._meta.concrete_fields if column.attname != "call_id"))
 
 
 def call_rows(record: CallRecord) -> tuple[Call, CallContent]:
     """The two unsaved rows of a record, whose attributes are named as the columns are."""
     row = Call(None, *_call_values(record))
-    content = CallContent(None, *_content_values(record))
+    content = CallContent(row.pk, *_content_values(record))
     content.call = row
     return row, content
