@@ -1,7 +1,7 @@
 """Every write of the catalog. Public benchmarks and routes are the platform's; private benchmarks are their workspace's."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from catalog.enums import Capability, VersionState
-from catalog.manifests import TaskRow, TasksDigest
+from catalog.manifests import TaskRow, TasksDigest, digest_of
 from catalog.models import Benchmark, BenchmarkVersion, DataFile, ModelRoute, Provider, RouteRate, Task, TaskContent
 from catalog.queries import current_rate
 from catalog.rendering import prompt_bytes, render_messages
@@ -25,7 +25,15 @@ from workspaces.audit import record
 from workspaces.models import Workspace
 from workspaces.permissions import can_import, is_platform_staff, require
 
-__all__ = ["TaskRow", "archive_benchmark", "create_benchmark", "publish_version", "retire_version", "save_route"]
+__all__ = [
+    "TaskRow",
+    "archive_benchmark",
+    "create_benchmark",
+    "keep_published",
+    "publish_version",
+    "retire_version",
+    "save_route",
+]
 
 BATCH = 1000
 MICROUSD_PER_USD = 1_000_000
@@ -140,6 +148,29 @@ def _store_rows(version: BenchmarkVersion, manifest: dict[str, Any], rows: Itera
         raise Refused("no_rows", "There are no rows.")
     version.task_count = digest.count
     return digest.document()
+
+
+def keep_published(slug: str, *, actor: Actor, manifest: dict[str, Any], rows: Sequence[TaskRow]) -> tuple[BenchmarkVersion, bool]:
+    """Make the public benchmark's newest version be exactly this; gives that version and whether it is new.
+
+    The same content is published once; anything else is the next version, and a changed name or description is the benchmark's too.
+    A benchmark or version that staff archived or retired stays so.
+    """
+    _require_writer(actor, None)
+    sha256 = freeze({**manifest, "tasks": digest_of(rows)})[1]
+    shown = {key: manifest[key] for key in ("name", "category", "description")}
+    with transaction.atomic():
+        benchmark = Benchmark.objects.select_for_update().filter(slug=slug, workspace__isnull=True).first()
+        if benchmark is None:
+            benchmark = create_benchmark(None, actor=actor, slug=slug, **shown)
+        newest = benchmark.versions.select_related("benchmark").order_by("-number").first()
+        if newest is not None and (newest.sha256 == sha256 or benchmark.archived_at is not None):
+            return newest, False
+        if any(getattr(benchmark, key) != value for key, value in shown.items()):
+            for key, value in shown.items():
+                setattr(benchmark, key, value)
+            benchmark.save(update_fields=list(shown))
+        return publish_version(benchmark, actor=actor, manifest=manifest, rows=rows), True
 
 
 def retire_version(version: BenchmarkVersion, *, actor: Actor) -> BenchmarkVersion:
