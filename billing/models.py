@@ -23,7 +23,9 @@ class Wallet(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Q(held_microusd__gte=0), name="wallet_held_not_negative"),
-            models.CheckConstraint(condition=Q(held_microusd__lte=F("balance_microusd")) | Q(is_disputed=True), name="wallet_held_within_balance"),
+            models.CheckConstraint(
+                condition=Q(held_microusd__lte=F("balance_microusd")) | Q(is_disputed=True), name="wallet_held_within_balance"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -135,8 +137,12 @@ class Budget(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Q(reserved_microusd__gte=0) & Q(settled_microusd__gte=0), name="budget_not_negative"),
-            models.CheckConstraint(condition=Q(bound_microusd__gte=F("reserved_microusd") + F("settled_microusd")), name="budget_within_bound"),
-            models.CheckConstraint(condition=Q(cap_microusd__isnull=True) | Q(bound_microusd__lte=F("cap_microusd")), name="budget_bound_within_cap"),
+            models.CheckConstraint(
+                condition=Q(bound_microusd__gte=F("reserved_microusd") + F("settled_microusd")), name="budget_within_bound"
+            ),
+            models.CheckConstraint(
+                condition=Q(cap_microusd__isnull=True) | Q(bound_microusd__lte=F("cap_microusd")), name="budget_bound_within_cap"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -309,3 +309,17 @@ class ResultVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} result {self.number}"
+
+
+class EmptyAnswers(models.Model):
+    """How many empty answers of managed routes a workspace was not charged for on a day (UTC)."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    day = models.DateField()
+    count = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "day"], name="empty_answers_once")]
+
+    def __str__(self) -> str:
+        return f"{self.workspace_id} {self.day}: {self.count}"

@@ -41,6 +41,7 @@ _REASONS = {
 }
 
 _NOTICES = {
+    "one_attempt": "Each task was asked once. Served models may answer differently another time.",
     "few_clusters": "Fewer than ten clusters of related tasks: the interval treats the tasks as independent.",
     "possible_duplicate_provider_charge": (
         "Some requests to your own endpoint may have been sent twice after a worker was lost; your provider may have billed both."
@@ -51,7 +52,7 @@ _WARNINGS = {
     "external_charges": ("Your provider may bill you", "warn"),
     "output_limit_differs": ("Another answer limit", "warn"),
     "not_full_coverage": ("Not the full benchmark", "info"),
-    "baseline_subject": ("Baselines are no models", "info"),
+    "baseline_subject": ("Baselines are not models", "info"),
 }
 
 _ROLES = {"system": "System message", "user": "User message", "assistant": "Assistant message"}

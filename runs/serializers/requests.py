@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from rest_framework import serializers
 
 from common.pages import MAX_LIMIT
-from common.serializers import Choice, ListQuery, Money, Query, Strict, Text, Truth, WholeNumber
+from common.serializers import Choice, Id, ListQuery, Money, Query, Strict, Text, Truth, WholeNumber
 from runs.enums import Flag, RunStatus, SampleStatus
 from runs.requests import DEFAULT_CONCURRENCY, DEFAULT_SAMPLE, EFFORTS, MAX_CONCURRENCY, MAX_SAMPLE, MAX_SUBJECTS
 
@@ -105,7 +105,7 @@ RUN_BODY: dict[str, Any] = {"anyOf": [_object(_START_FIELDS, "quote_id"), QUOTE_
 class StartBody(Strict):
     """Start a quote."""
 
-    quote_id = serializers.UUIDField()
+    quote_id = Id()
     max_charge_microusd = Money(required=False, allow_null=True)
 
 

@@ -179,7 +179,7 @@ class CompareShape(serializers.Serializer[Any]):
     tasks_compared = serializers.IntegerField()
     tasks_planned = serializers.IntegerField()
     winner_named = serializers.BooleanField()
-    bounds = serializers.JSONField(allow_null=True)
+    bounds = serializers.JSONField()
     dropped = ReasonCountShape(many=True)
     excluded = ExcludedSubjectShape(many=True)
     ranking = RankShape(many=True)

@@ -42,6 +42,7 @@ class SubjectModelShape(serializers.Serializer[Any]):
 
 class SubjectReasoningShape(serializers.Serializer[Any]):
     effort = serializers.CharField(allow_null=True)
+    budget_tokens = serializers.IntegerField(allow_null=True)
     source = serializers.CharField()
 
 
@@ -110,6 +111,7 @@ class PlanShape(serializers.Serializer[Any]):
     concurrency = serializers.IntegerField()
     pricing = PlanPricingShape()
     resolution = ResolutionShape()
+    task_list_sha256 = serializers.CharField()
     evidence = serializers.ListField(child=AnyObject(), allow_null=True, help_text="What earlier runs cost a task; no forecast.")
     delivery = DeliveryShape()
     continuation = ContinuationShape(allow_null=True)
@@ -126,10 +128,13 @@ class QuoteShape(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
     price_version = serializers.CharField()
+    sha256 = serializers.CharField(help_text="Of the plan, as canonical JSON.")
+    name = serializers.CharField(allow_null=True)
     request = AnyObject()
     max_charge_microusd = Money(allow_null=True)
     plan = PlanShape()
     retention = RetentionShape()
+    run_id = serializers.UUIDField(allow_null=True, help_text="The run that it was started as.")
 
 
 class StoppedShape(serializers.Serializer[Any]):
@@ -142,10 +147,13 @@ class RunSubjectShape(serializers.Serializer[Any]):
 
     index = serializers.IntegerField()
     label = serializers.CharField()
+    model = SubjectModelShape()
     status = serializers.ChoiceField(choices=SubjectStatus.values)
     stopped = StoppedShape(allow_null=True)
     processed = serializers.IntegerField()
     planned = serializers.IntegerField()
+    graded = serializers.IntegerField()
+    correct = serializers.IntegerField()
     errors = serializers.IntegerField()
     spend_microusd = Money()
 
@@ -186,10 +194,14 @@ class RunShape(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
+    cancel_requested_at = serializers.DateTimeField(allow_null=True)
+    deadline_at = serializers.DateTimeField()
+    workspace_id = serializers.UUIDField()
     benchmark = BenchmarkOfRunShape(allow_null=True)
     benchmarks = BenchmarkOfRunShape(many=True)
     coverage = CoverageShape()
     request = AnyObject()
+    metadata = AnyObject()
     quote_id = serializers.UUIDField()
     report_url = serializers.CharField()
     subjects = RunSubjectShape(many=True)
@@ -226,6 +238,7 @@ class SampleUsageShape(serializers.Serializer[Any]):
     cached_input_tokens = serializers.IntegerField()
     output_tokens = serializers.IntegerField()
     reasoning_tokens = serializers.IntegerField()
+    estimated = serializers.BooleanField(help_text="Whether the provider gave no usage, so that it was estimated.")
 
 
 class SampleShape(serializers.Serializer[Any]):
@@ -236,6 +249,7 @@ class SampleShape(serializers.Serializer[Any]):
     benchmark_index = serializers.IntegerField()
     task_id = serializers.CharField()
     ordinal = serializers.IntegerField()
+    position = serializers.IntegerField(help_text="Its place in the run's own task list.")
     attempt = serializers.IntegerField()
     group = serializers.CharField(allow_null=True, allow_blank=True)
     status = serializers.ChoiceField(choices=SampleStatus.values)
@@ -266,6 +280,8 @@ class SampleDetailShape(SampleShape):
     messages = MessageShape(many=True, allow_null=True)
     response = serializers.CharField(allow_null=True, allow_blank=True)
     reasoning = serializers.CharField(allow_null=True, allow_blank=True)
-    reference = serializers.JSONField(allow_null=True)
+    reference = serializers.JSONField()
+    choices = serializers.ListField(child=serializers.CharField(allow_blank=True), allow_null=True)
     grading = AnyObject(allow_null=True)
+    content_expired = serializers.BooleanField(help_text="Whether what was said is past its retention.")
     calls = serializers.ListField(child=AnyObject(), allow_null=True)

@@ -1,6 +1,5 @@
 """The report of a run: live while it runs, the frozen result when it has ended."""
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -10,22 +9,14 @@ from django.views.decorators.http import require_safe
 
 from common.web import is_fragment_request, page, render_page
 from runs import documents, queries
+from runs.charts import differences_chart, scores_chart
 from runs.enums import SubjectKind
-from runs.models import Run, Subject
-from runs.statistics import Interval, wilson
+from runs.models import Run
+from runs.results import running_headline
 from workspaces.actors import actor_of_user
 from workspaces.permissions import can_run
 
 STOP_POLLING = 286
-
-
-@dataclass(frozen=True, slots=True)
-class LiveSubject:
-    """A subject while it runs: its counters, and the score of what is graded so far."""
-
-    row: Subject
-    value: float | None
-    interval: Interval | None
 
 
 @page
@@ -40,7 +31,7 @@ def report(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "is_cancelling": run.cancel_requested_at is not None and not run.is_ended,
     }
     if not run.is_ended:
-        context["subjects"] = [live_subject(subject) for subject in run.subjects.all()]
+        context["subjects"] = [(subject, running_headline(subject.correct, subject.graded)) for subject in run.subjects.all()]
         return render_page(request, "runs/report.html", context, partial="live")
     context |= final_context(run)
     response = render_page(
@@ -53,13 +44,6 @@ def report(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return response
 
 
-def live_subject(subject: Subject) -> LiveSubject:
-    """The score so far, over what is graded."""
-    if not subject.graded:
-        return LiveSubject(subject, None, None)
-    return LiveSubject(subject, subject.correct / subject.graded, wilson(subject.correct, subject.graded))
-
-
 def final_context(run: Run) -> dict[str, Any]:
     """The frozen result as the page lays it out."""
     frozen = queries.get_result(run)
@@ -70,6 +54,8 @@ def final_context(run: Run) -> dict[str, Any]:
         "result": result,
         "compare": compare,
         "rows": ranked_rows(result, compare),
+        "forest": scores_chart(result, compare) if compare else None,
+        "differences": differences_chart(compare) if compare else None,
         "labels": {subject["index"]: subject["label"] for subject in result["subjects"]},
         "group_rows": group_rows(result),
         "error_rows": error_rows(result),

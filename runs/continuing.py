@@ -1,0 +1,148 @@
+"""Continuing: which cells of an ended run are kept, and which a new quote works again."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.utils import timezone
+
+from common.errors import Conflict, Refused
+from gateway.enums import RERUN_ON_CONTINUE
+from gateway.models import Connection
+from runs import queries
+from runs.enums import RunStatus, SampleStatus, SubjectKind
+from runs.models import Run, RunBenchmark, Sample, Shard, Subject
+from runs.quoting import Coverage, Reuse
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueOptions:
+    """What a person agrees to when they continue."""
+
+    include_cancelled: bool = False
+    retry_unknown: bool = False
+    retry_unknown_max: int | None = None
+    accept_duplicate_provider_charges: bool = False
+    accept_left_out: bool = False
+
+
+def check_continuable(run: Run) -> None:
+    """Raise Conflict where the run cannot be continued: `run_not_ended`, `continuation_exists`, `nothing_to_continue`, `evidence_expired`, `connection_changed`."""
+    if not run.is_ended:
+        raise Conflict("run_not_ended", "The run has not ended yet; wait for it, or cancel it first.")
+    newest = queries.newest_continuation(run)
+    if newest.pk != run.pk:
+        raise Conflict(
+            "continuation_exists",
+            "This run was continued already; continue the newest run instead.",
+            details={"run_id": str(newest.public_id)},
+        )
+    if run.content_expired_at is not None or (run.content_expires_at is not None and run.content_expires_at <= timezone.now()):
+        raise Conflict(
+            "evidence_expired", "The samples of this run are past their retention, so nothing of it can be reused. Start a new run."
+        )
+    for subject in Subject.objects.filter(run=run, kind=SubjectKind.CONNECTION).select_related("connection"):
+        connection: Connection | None = subject.connection
+        if connection is None or connection.deleted_at is not None or connection.revision != subject.connection_revision:
+            raise Conflict(
+                "connection_changed",
+                f"The connection {subject.label!r} was changed or deleted since the run; its answers would not be alike. Start a new run.",
+            )
+
+
+def plan_reuse(run: Run, benchmark: RunBenchmark, options: ContinueOptions) -> Reuse:
+    """Which cells are worked again. Raises Conflict `nothing_to_continue`, and Refused where the options do not agree to what it takes."""
+    subjects = list(Subject.objects.filter(run=run).order_by("index"))
+    finished: dict[int, set[int]] = {subject.pk: set() for subject in subjects}
+    retried_errors = 0
+    for subject_id, position, status, code in Sample.objects.filter(run_benchmark=benchmark).values_list(
+        "subject_id", "position", "status", "error_code"
+    ):
+        if status == SampleStatus.ERROR and code in RERUN_ON_CONTINUE:
+            retried_errors += 1
+        else:
+            finished[subject_id].add(position)
+    unknown = _unknown(subjects)
+    left_out = _left_out(unknown, options)
+    pending = [
+        [
+            position
+            for position in range(benchmark.task_count)
+            if position not in finished[subject.pk] and position not in left_out[subject.pk]
+        ]
+        for subject in subjects
+    ]
+    rerun = sum(map(len, pending))
+    if not rerun:
+        raise Conflict("nothing_to_continue", "Every task of this run is finished; there is nothing to continue.")
+    if run.status == RunStatus.CANCELLED and not options.include_cancelled:
+        raise Refused("cancelled_run", "A person cancelled this run. Say `include_cancelled` to continue it all the same.")
+    omitted = sum(map(len, left_out.values()))
+    if omitted and not options.accept_left_out:
+        raise Refused(
+            "unknown_outcomes_left_out",
+            f"{omitted} calls were on their way when the run was cancelled, and may have been answered. Say `retry_unknown` to run them again, or `accept_left_out`.",
+            details={"unknown": omitted},
+        )
+    _check_duplicates(subjects, unknown, left_out, options)
+    reused = sum(map(len, finished.values()))
+    expires = run.content_expires_at
+    document: dict[str, Any] = {
+        "source_run": str(run.public_id),
+        "reused": reused,
+        "rerun": retried_errors,
+        "pending": rerun - retried_errors,
+        "left_out": [{"reason": "unknown_outcome", "count": omitted}] if omitted else [],
+        "saved_response_cells": reused,
+        "unknown_retry": sum(len(unknown[subject.pk] - left_out[subject.pk]) for subject in subjects),
+        "evidence_expires_at": expires.isoformat().replace("+00:00", "Z") if expires else None,
+    }
+    return Reuse(source=run, pending=pending, document=document)
+
+
+def _unknown(subjects: Iterable[Subject]) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {subject.pk: set() for subject in subjects}
+    for subject_id, positions in Shard.objects.filter(subject_id__in=found).exclude(unknown=[]).values_list("subject_id", "unknown"):
+        found[subject_id].update(positions)
+    return found
+
+
+def _left_out(unknown: dict[int, set[int]], options: ContinueOptions) -> dict[int, set[int]]:
+    """Cells of unknown outcome that are not to be run again."""
+    if not options.retry_unknown:
+        return unknown
+    if options.retry_unknown_max is None:
+        return {subject_id: set() for subject_id in unknown}
+    left = options.retry_unknown_max
+    kept = {}
+    for subject_id, positions in unknown.items():
+        kept[subject_id] = set(sorted(positions)[left:])
+        left = max(0, left - len(positions))
+    return kept
+
+
+def _check_duplicates(
+    subjects: list[Subject], unknown: dict[int, set[int]], left_out: dict[int, set[int]], options: ContinueOptions
+) -> None:
+    again = [subject.label for subject in subjects if subject.kind == SubjectKind.CONNECTION and unknown[subject.pk] - left_out[subject.pk]]
+    if again and not options.accept_duplicate_provider_charges:
+        raise Refused(
+            "duplicate_provider_charges",
+            f"Your provider may bill calls of {', '.join(again)} twice. Say `accept_duplicate_provider_charges` to run them again.",
+        )
+
+
+def coverage_of(benchmark: RunBenchmark) -> Coverage:
+    """The frozen task list of a run, as a quote takes it."""
+    ordinals = orjson.loads(benchmark.task_ordinals) if benchmark.task_ordinals else None
+    return Coverage(benchmark.coverage, benchmark.task_count, ordinals, benchmark.task_list_sha256)
+
+
+def request_of(run: Run, *, max_charge_microusd: str | None) -> dict[str, Any]:
+    """The run's own request with another cap."""
+    request = {**run.quote.request_document}
+    request.pop("max_charge_microusd", None)
+    if max_charge_microusd is not None:
+        request["max_charge_microusd"] = max_charge_microusd
+    return request

@@ -1,0 +1,70 @@
+"""Whether a run has nothing left to do. Decided under the run's lock, by whoever changed something that could end it."""
+
+from datetime import datetime
+
+from django.db.models import Sum
+
+from billing.enums import Bound
+from billing.models import Budget
+from common.jobs import enqueue_on_commit
+from runs.enums import InterruptionReason, Phase, SubjectStatus
+from runs.events import append_events
+from runs.jobs import FINALIZE
+from runs.models import Run, Shard
+
+_REASON_OF_BOUND = {
+    Bound.CAP: InterruptionReason.CAP_REACHED.value,
+    Bound.CEILING: InterruptionReason.CAP_REACHED.value,
+    Bound.CREDIT: InterruptionReason.CREDIT_EXHAUSTED.value,
+    Bound.KEY_CEILING: f"{InterruptionReason.LIMIT_REACHED}:{Bound.KEY_CEILING}",
+    Bound.WORKSPACE_BUDGET: f"{InterruptionReason.LIMIT_REACHED}:{Bound.WORKSPACE_BUDGET}",
+}
+
+
+def consider_ending(run: Run, now: datetime) -> bool:
+    """Send the locked run to finalizing where nothing of it is leased and nothing more can be started; the caller saves it.
+
+    The reason is empty where every cell is finished. Returns whether it goes.
+    """
+    if run.phase in {Phase.FINALIZING, Phase.DONE}:
+        return False
+    shards = Shard.objects.filter(run=run)
+    if shards.filter(lease_expires_at__isnull=False).exists():
+        return False
+    reason = _reason(run, now)
+    if reason is None:
+        return False
+    run.phase = Phase.FINALIZING
+    run.finalizing_reason = reason
+    append_events(run, ("run.finalizing", {"processed": run.processed, "planned": run.planned}))
+    enqueue_on_commit(FINALIZE, str(run.public_id))
+    return True
+
+
+def _reason(run: Run, now: datetime) -> str | None:
+    """Why the run ends now: empty when complete, None while something can still be worked."""
+    if run.processed >= run.planned:
+        return ""
+    if run.cancel_requested_at is not None:
+        return InterruptionReason.CANCELLED
+    if now >= run.deadline_at:
+        return InterruptionReason.TIME_LIMIT
+    open_shards = Shard.objects.filter(run=run, is_done=False).exclude(subject__status=SubjectStatus.STOPPED)
+    needs = list(open_shards.values_list("parked_need_microusd", flat=True))
+    if not needs:
+        return InterruptionReason.SUBJECT_STOPPED
+    if any(need is None for need in needs):
+        return None
+    budget = Budget.objects.select_for_update().get(source=run.budget_source)
+    reserved = shards_slices(run)
+    if reserved or (
+        budget.bound_by in {Bound.CAP, Bound.CEILING} and min(need for need in needs if need is not None) <= budget.free_microusd
+    ):
+        Shard.objects.filter(run=run, is_done=False).update(parked_need_microusd=None)
+        return None
+    return _REASON_OF_BOUND[Bound(budget.bound_by)]
+
+
+def shards_slices(run: Run) -> int:
+    """What live leases of the run have reserved, in micro-USD."""
+    return Shard.objects.filter(run=run, lease_expires_at__isnull=False).aggregate(total=Sum("slice_microusd"))["total"] or 0

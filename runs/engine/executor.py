@@ -1,0 +1,384 @@
+"""The loop of one worker child: it pulls leases, keeps their slots full, and commits whatever has finished, again and again.
+
+Calls run on the event loop; every transaction runs in the task's own thread, one after another, so a write never stops the calls.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from uuid import uuid4
+
+import structlog
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.utils import timezone
+
+from common.ids import new_id
+from gateway.actions import remember_quirks
+from gateway.calls import CallRecord, call
+from gateway.chat import CallError, ChatRequest
+from gateway.client import ChatClient
+from gateway.enums import FATAL, ErrorCode, Purpose
+from gateway.enums import Outcome as CallOutcome
+from runs.engine.granting import Candidate, candidates, take_lease, workspaces_in_turn
+from runs.engine.handing import collect, take_back
+from runs.engine.lane import CellLane, Lane
+from runs.engine.loading import SubjectWork, load_pending, load_subject
+from runs.engine.store import exchange
+from runs.engine.work import Ack, Batch, Cell, Grant, Lease, Outcome, Stop
+from runs.enums import SampleStatus
+
+log = structlog.get_logger(__name__)
+
+WRITE_PAUSE = 0.05
+"""Seconds between two writes at the least: what finishes meanwhile is written together."""
+PULL_PAUSE = 0.25
+IDLE_SECONDS = 0.5
+LIFETIME_SECONDS = 600.0
+GRACE_SECONDS = 60.0
+"""How long calls on their way may take to end after a cancel."""
+SHUTDOWN_SECONDS = 5.0
+BASELINE_CHUNK = 250
+
+
+class Executor:
+    """Works leases of any run until there is none, its lifetime is over, or `should_stop` says so."""
+
+    def __init__(self, *, should_stop: Callable[[], bool] = lambda: False, slots: int | None = None) -> None:
+        self.owner = uuid4().hex
+        self.total_slots = slots or settings.ENGINE_SLOTS
+        self.leases: dict[int, Lease] = {}
+        self.lanes: dict[int, Lane] = {}
+        self.subjects: dict[int, SubjectWork] = {}
+        self.last_served: dict[int, float] = {}
+        self._should_stop = should_stop
+        self._woken = asyncio.Event()
+        self._pulled_at = 0.0
+        self._busy_at = time.monotonic()
+        self._closing_since: dict[int, float] = {}
+
+    async def run(self) -> int:
+        """Work until there is nothing left. Returns how many leases were worked."""
+        started, worked = time.monotonic(), 0
+        async with ChatClient(limit=self.total_slots) as self.client:
+            while True:
+                stopping = self._should_stop()
+                if not stopping and time.monotonic() - started < LIFETIME_SECONDS:
+                    worked += await self._pull()
+                elif stopping:
+                    self._shut_down()
+                for lease in list(self.leases.values()):
+                    self._pump(lease)
+                self._cut_off_overdue()
+                await self._exchange()
+                if not self.leases and (stopping or time.monotonic() - self._busy_at > IDLE_SECONDS):
+                    return worked
+                await self._wait()
+
+    async def _wait(self) -> None:
+        try:
+            await asyncio.wait_for(self._woken.wait(), timeout=0.2)
+        except TimeoutError:
+            return
+        self._woken.clear()
+        await asyncio.sleep(WRITE_PAUSE)
+
+    # Leases
+
+    @property
+    def free_slots(self) -> int:
+        return self.total_slots - sum(lease.slots for lease in self.leases.values())
+
+    def _is_hungry(self, subject_id: int) -> bool:
+        """Whether the subject's leases here will soon leave slots empty."""
+        left = sum(len(lease.pending) for lease in self._leases_of(subject_id) if not lease.is_closing)
+        return left < self.lanes[subject_id].slots
+
+    async def _pull(self) -> int:
+        """Lease shards where slots are free or a subject's work runs out. Returns how many."""
+        now = time.monotonic()
+        hungry = {subject_id for subject_id, lane in self.lanes.items() if not lane.closing and self._is_hungry(subject_id)}
+        if now - self._pulled_at < PULL_PAUSE or (self.free_slots <= 0 and not hungry and not self._has_had_its_turn(now)):
+            return 0
+        self._pulled_at = now
+        found = await sync_to_async(candidates)(timezone.now())
+        if self.free_slots <= 0:
+            self._make_room(found, now)
+        wanted = [each for each in found if each.subject_id in hungry or (each.subject_id not in self.lanes and self.free_slots > 0)]
+        share = max(1, self.free_slots // max(1, len({each.subject_id for each in wanted if each.subject_id not in self.lanes})))
+        taken = 0
+        for candidate in workspaces_in_turn(wanted, self.last_served):
+            taken += await self._take(candidate, share)
+        return taken
+
+    async def _take(self, candidate: Candidate, share: int) -> int:
+        holds = candidate.subject_id in self.lanes
+        if holds and (self.lanes[candidate.subject_id].closing or not self._is_hungry(candidate.subject_id)):
+            return 0
+        if not holds and self.free_slots <= 0:
+            return 0
+        grant = await sync_to_async(take_lease)(self.owner, candidate, slots=max(0, min(share, self.free_slots)), holds_subject=holds)
+        if grant is None:
+            return 0
+        self.last_served[grant.workspace_id] = self._busy_at = time.monotonic()
+        await self._open(grant)
+        return 1
+
+    async def _open(self, grant: Grant) -> None:
+        """Load what the lease works from. A subject that cannot be asked at all is stopped with the reason."""
+        stop = None
+        if grant.subject_id not in self.subjects:
+            try:
+                self.subjects[grant.subject_id] = await sync_to_async(load_subject)(grant.subject_id)
+            except CallError as error:
+                stop = Stop(error.code.value, error.message)
+        lane = self.lanes.setdefault(grant.subject_id, Lane(0, on_room=self._woken.set))
+        pending = await sync_to_async(load_pending)(grant, self.subjects[grant.subject_id].runner) if stop is None else deque()
+        lease = Lease(grant, pending, time.monotonic(), grant.slots, grant.sent_through, stop=stop, is_closing=stop is not None)
+        self.leases[grant.shard_id] = lease
+        lane.resize(self._slots_of(grant.subject_id))
+
+    def _slots_of(self, subject_id: int) -> int:
+        return sum(lease.slots for lease in self._leases_of(subject_id))
+
+    def _has_had_its_turn(self, now: float) -> bool:
+        return any(now - lease.taken_at > settings.ENGINE_TURN_SECONDS for lease in self.leases.values())
+
+    def _make_room(self, waiting: list[Candidate], now: float) -> None:
+        """When every slot is taken and another workspace waits, give back the leases that have had their turn."""
+        here = {lease.grant.workspace_id for lease in self.leases.values()}
+        if not any(candidate.workspace_id not in here for candidate in waiting):
+            return
+        for lease in self.leases.values():
+            if now - lease.taken_at > settings.ENGINE_TURN_SECONDS:
+                lease.is_closing = True
+
+    # Cells
+
+    def _pump(self, lease: Lease) -> None:
+        """Start what may be started: inside the lane's room, the mark and the slice."""
+        subject_id = lease.grant.subject_id
+        lane = self.lanes[subject_id]
+        if lease.is_closing or lane.closing or not lease.is_primed:
+            return
+        work = self.subjects[subject_id]
+        if work.baseline is not None:
+            self._answer_baseline(lease, work)
+            return
+        room = lane.room()
+        while room > 0 and lease.pending and lease.pending[0].position < lease.sent_through:
+            reserved = work.runner.worst_case(lease.pending[0], work.view.output_limit, work.view.price)
+            if reserved > lease.free_microusd:
+                if not lease.is_starved:
+                    lease.is_dirty = True
+                    self._woken.set()
+                break
+            self._start(lease, work, lane, reserved)
+            room -= 1
+
+    def _start(self, lease: Lease, work: SubjectWork, lane: Lane, reserved: int) -> None:
+        cell = Cell(lease.pending.popleft(), reserved, new_id(), lane=CellLane(lane))
+        lease.used_microusd += reserved
+        lease.running.add(cell)
+        cell.task = asyncio.create_task(self._attempt(lease, work, cell))
+
+    async def _attempt(self, lease: Lease, work: SubjectWork, cell: Cell) -> None:
+        """One attempt from its call to its verdict."""
+        assert cell.lane is not None
+        view = work.view
+        try:
+            record = await call(
+                self.client,
+                work.target,
+                ChatRequest(work.runner.messages(cell.spec), view.output_limit, view.reasoning),
+                lane=cell.lane,
+                price=view.price,
+                reserved_microusd=cell.reserved,
+                workspace_id=lease.grant.workspace_id,
+                source_id=cell.public_id,
+            )
+        except asyncio.CancelledError:
+            self._cut_off(lease, work, cell)
+            return
+        except Exception:
+            log.exception("engine.attempt_failed", run=str(lease.grant.run_public_id), subject=view.index, position=cell.spec.position)
+            record = None
+        lease.running.discard(cell)
+        if record is None:
+            lease.outcomes.append(Outcome(cell.spec, cell.public_id, SampleStatus.ERROR, cell.reserved, error_code="internal_error"))
+        elif record.is_abandoned:
+            self._give_back(lease, cell)
+        elif record.error_code and ErrorCode(record.error_code) in FATAL:
+            lease.stop = lease.stop or Stop(record.error_code, record.error_message)
+            self.lanes[lease.grant.subject_id].close()
+            self._give_back(lease, cell)
+        else:
+            lease.outcomes.append(_outcome(work, cell, record))
+        self._woken.set()
+        for other in self._leases_of(lease.grant.subject_id):
+            self._pump(other)
+
+    def _leases_of(self, subject_id: int) -> list[Lease]:
+        return [lease for lease in self.leases.values() if lease.grant.subject_id == subject_id]
+
+    def _give_back(self, lease: Lease, cell: Cell) -> None:
+        """The cell stays unfinished and costs nothing."""
+        lease.used_microusd -= cell.reserved
+        lease.pending.appendleft(cell.spec)
+
+    def _cut_off(self, lease: Lease, work: SubjectWork, cell: Cell) -> None:
+        lease.running.discard(cell)
+        lease.used_microusd -= cell.reserved
+        assert cell.lane is not None
+        if cell.keep_unknown and cell.lane.is_sending:
+            record = CallRecord(
+                lease.grant.workspace_id,
+                cell.public_id,
+                Purpose.SUBJECT,
+                work.view.price.rate_id,
+                work.view.price.fee_percent,
+                cell.reserved,
+            )
+            record.outcome = CallOutcome.UNKNOWN
+            lease.unknown.append((cell.spec.position, record))
+        self._woken.set()
+
+    def _answer_baseline(self, lease: Lease, work: SubjectWork) -> None:
+        """Baselines answer at once: a chunk at a time, so that other subjects' calls are not kept waiting."""
+        for _ in range(min(BASELINE_CHUNK, len(lease.pending))):
+            if lease.pending[0].position >= lease.sent_through:
+                break
+            spec = lease.pending.popleft()
+            cell = Cell(spec, 0, new_id())
+            record = CallRecord(lease.grant.workspace_id, cell.public_id, Purpose.SUBJECT, None, work.view.price.fee_percent, 0)
+            record.response = work.baseline(spec.task_id, spec.values, spec.reference)
+            record.outcome, record.finish_reason, record.served_model = CallOutcome.ANSWERED, "stop", work.view.baseline
+            lease.outcomes.append(_outcome(work, cell, record))
+            self._woken.set()
+
+    # Closing
+
+    def _close_lane(self, subject_id: int, *, keep_unknown: bool) -> None:
+        """Start nothing more for the subject; calls on their way may end."""
+        self.lanes[subject_id].close()
+        self._closing_since.setdefault(subject_id, time.monotonic())
+        for lease in self._leases_of(subject_id):
+            lease.is_closing = True
+            for cell in lease.running:
+                cell.keep_unknown = cell.keep_unknown or keep_unknown
+
+    def _shut_down(self) -> None:
+        """The worker is to stop: give calls on their way a moment, then give the leases back."""
+        for subject_id in list(self.lanes):
+            self._close_lane(subject_id, keep_unknown=False)
+            self._closing_since[subject_id] = min(self._closing_since[subject_id], time.monotonic() - GRACE_SECONDS + SHUTDOWN_SECONDS)
+
+    def _cut_off_overdue(self) -> None:
+        now = time.monotonic()
+        for lease in self.leases.values():
+            since = self._closing_since.get(lease.grant.subject_id)
+            if since is not None and now - since > GRACE_SECONDS:
+                for cell in list(lease.running):
+                    if cell.task is not None:
+                        cell.task.cancel()
+            elif since is not None:
+                self._cut_off_waiting(lease)
+
+    def _cut_off_waiting(self, lease: Lease) -> None:
+        """Attempts that only wait for their next try have nothing on its way: they end at once."""
+        for cell in list(lease.running):
+            if cell.task is not None and cell.lane is not None and not cell.lane.is_sending:
+                cell.task.cancel()
+
+    def _drop(self, lease: Lease) -> None:
+        """The lease is another's now: nothing of it may be written."""
+        log.warning("engine.lease_lost", run=str(lease.grant.run_public_id), shard=lease.grant.shard_id)
+        for cell in lease.running:
+            cell.keep_unknown = False
+            if cell.task is not None:
+                cell.task.cancel()
+        lease.outcomes.clear()
+        self._forget(lease)
+
+    def _forget(self, lease: Lease) -> None:
+        self.leases.pop(lease.grant.shard_id, None)
+        subject_id = lease.grant.subject_id
+        self._busy_at, self._pulled_at = time.monotonic(), 0.0
+        if self._leases_of(subject_id):
+            self.lanes[subject_id].resize(self._slots_of(subject_id))
+            return
+        for kept in (self.lanes, self.subjects, self._closing_since):
+            kept.pop(subject_id, None)  # type: ignore[attr-defined]
+
+    # Writing
+
+    async def _exchange(self) -> None:
+        """Write what has finished, run by run, and take what the store answers."""
+        runs: dict[int, list[Lease]] = {}
+        for lease in self.leases.values():
+            runs.setdefault(lease.grant.run_id, []).append(lease)
+        for run_id, leases in runs.items():
+            batches = collect(leases, self.lanes, self.subjects, time.monotonic())
+            if not batches:
+                continue
+            try:
+                acks = await sync_to_async(exchange)(self.owner, run_id, [batch for _, batch in batches])
+            except DatabaseError:
+                # Nothing is lost: what could not be written is handed in again. A commit that went through unconfirmed is found by its keys.
+                log.exception("engine.write_failed", run_id=run_id)
+                for lease, batch in batches:
+                    take_back(lease, batch)
+                await asyncio.sleep(1.0)
+                continue
+            self._busy_at = time.monotonic()
+            for lease, batch in batches:
+                self._acknowledge(lease, batch, acks[batch.shard_id])
+            await self._save_quirks({lease.grant.subject_id for lease, _ in batches})
+
+    def _acknowledge(self, lease: Lease, batch: Batch, ack: Ack) -> None:
+        if ack.is_lost:
+            self._drop(lease)
+            return
+        lease.written_at = time.monotonic()
+        lease.is_primed, lease.stop = True, None
+        lease.sent_through = max(lease.sent_through, batch.sent_through)
+        lease.slice_microusd += ack.granted
+        if batch.slice_wanted:
+            lease.is_starved = ack.granted == 0 and batch.slice_least > 0
+            lease.is_parked = lease.is_starved and batch.is_last_ask
+        if ack.retry_in:
+            lane = self.lanes[lease.grant.subject_id]
+            lane.retry_at = max(lane.retry_at, time.monotonic() + ack.retry_in)
+        if batch.release:
+            self._forget(lease)
+            return
+        if ack.subject_stopped or ack.run_closing:
+            self._close_lane(lease.grant.subject_id, keep_unknown=ack.run_closing)
+        for other in self._leases_of(lease.grant.subject_id):
+            self._pump(other)
+
+    async def _save_quirks(self, subject_ids: set[int]) -> None:
+        """Remember for the route or connection what its endpoint was found to refuse."""
+        for subject_id in subject_ids & set(self.subjects):
+            work = self.subjects[subject_id]
+            if work.target is not None and work.target.quirks != work.quirks:
+                work.quirks = dict(work.target.quirks)
+                await sync_to_async(remember_quirks)(work.owner, work.quirks)
+
+
+def _outcome(work: SubjectWork, cell: Cell, record: CallRecord) -> Outcome:
+    """The finished cell of a call: graded where the model answered, an error where it did not."""
+    if record.outcome != CallOutcome.ANSWERED:
+        return Outcome(cell.spec, cell.public_id, SampleStatus.ERROR, cell.reserved, call=record, error_code=record.error_code)
+    return Outcome(
+        cell.spec,
+        cell.public_id,
+        SampleStatus.GRADED,
+        cell.reserved,
+        verdict=work.runner.grade(cell.spec, record.response),
+        call=record,
+        is_empty=record.is_empty,
+        is_truncated=record.is_truncated,
+    )

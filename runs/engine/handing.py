@@ -1,0 +1,154 @@
+"""What a lease hands to the store, and what it takes back where the store could not write it. Pure: memory in, batches out.
+
+A batch first lowers the lease's own slice by what has finished, so that the loop may start attempts while the write is under way and never
+reserves the same money twice.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from django.conf import settings
+
+from runs.engine.lane import Lane
+from runs.engine.loading import SubjectWork
+from runs.engine.work import Batch, Lease
+
+AHEAD = 2
+"""A lease has the mark and the money for so many times its slots."""
+LEAST_AHEAD = 16
+
+
+def collect(
+    leases: Sequence[Lease], lanes: Mapping[int, Lane], subjects: Mapping[int, SubjectWork], now: float
+) -> list[tuple[Lease, Batch]]:
+    """The batches that the leases of one run have to hand in now."""
+    _hand_on_slots(leases, lanes)
+    return [
+        (lease, _batch(lease, lanes[lease.grant.subject_id], subjects.get(lease.grant.subject_id), now))
+        for lease in leases
+        if _has_something(lease, lanes[lease.grant.subject_id], now)
+    ]
+
+
+def _has_something(lease: Lease, lane: Lane, now: float) -> bool:
+    return bool(
+        not lease.is_primed
+        or lease.outcomes
+        or lease.unknown
+        or lease.stop
+        or lease.is_dirty
+        or lane.retry_at_changed
+        or (lease.is_starved and not lease.running)
+        or _may_release(lease, lane)
+        or now - lease.written_at >= settings.ENGINE_RENEW_SECONDS
+    )
+
+
+def _may_release(lease: Lease, lane: Lane) -> bool:
+    """Whether nothing of the lease is on its way and nothing more is to be started by it."""
+    return lease.is_primed and not lease.running and (not lease.pending or lease.is_closing or lane.closing or lease.is_parked)
+
+
+def _hand_on_slots(leases: Sequence[Lease], lanes: Mapping[int, Lane]) -> None:
+    """Slots of a lease that is about to be released go to another lease of its subject, in the same write."""
+    for lease in leases:
+        if not lease.slots or not _may_release(lease, lanes[lease.grant.subject_id]):
+            continue
+        heir = next(
+            (
+                other
+                for other in leases
+                if other is not lease and other.grant.subject_id == lease.grant.subject_id and other.pending and not other.is_closing
+            ),
+            None,
+        )
+        if heir is not None:
+            heir.slots += lease.slots
+            lease.slots = 0
+            heir.is_dirty = True
+
+
+def _batch(lease: Lease, lane: Lane, work: SubjectWork | None, now: float) -> Batch:
+    outcomes, lease.outcomes = lease.outcomes, []
+    unknown, lease.unknown = lease.unknown, []
+    finished = sum(outcome.reserved for outcome in outcomes)
+    lease.used_microusd -= finished
+    lease.slice_microusd -= finished
+    release = _may_release(lease, lane)
+    lease.is_dirty = False
+    wanted, least, mark = 0, 0, lease.sent_through
+    parked_need = None
+    if release:
+        if lease.is_parked and lease.pending and not (lease.is_closing or lane.closing) and work is not None:
+            parked_need = _worst(lease.pending[0], work)
+        lease.slice_microusd = 0
+    elif not (lease.is_closing or lane.closing) and work is not None:
+        mark = _mark(lease, lane, work)
+        wanted, least = _wants(lease, lane, work)
+    batch = Batch(
+        shard_id=lease.grant.shard_id,
+        subject_id=lease.grant.subject_id,
+        fence=lease.grant.fence,
+        slots=0 if release else lease.slots,
+        outcomes=outcomes,
+        unknown=unknown,
+        sent_through=mark,
+        slice_kept=lease.slice_microusd,
+        slice_wanted=wanted,
+        slice_least=least,
+        is_last_ask=lease.is_starved and not lease.running,
+        release=release,
+        is_done=release and not lease.pending,
+        parked_need=parked_need,
+        stop=lease.stop,
+        waiting_seconds=None if lane.waiting_since is None else max(0.0, now - lane.waiting_since),
+        retry_in=max(0.0, lane.retry_at - now) if lane.retry_at_changed else None,
+        served_models=tuple({outcome.call.served_model for outcome in outcomes if outcome.call is not None and outcome.call.served_model}),
+        left_out=tuple(work.target.quirks.get("left_out", ())) if work is not None and work.target is not None else (),
+    )
+    lane.retry_at_changed = False
+    return batch
+
+
+def _mark(lease: Lease, lane: Lane, work: SubjectWork) -> int:
+    """How far cells may have been sent after this write: ahead of the next one by a block; all of a shard that is worked out of order."""
+    if lease.is_starved or work.baseline is not None:
+        return lease.grant.stop
+    if not lease.pending:
+        return lease.sent_through
+    ahead = max(LEAST_AHEAD, AHEAD * max(lane.slots, lease.slots))
+    reach = lease.pending[min(ahead, len(lease.pending)) - 1].position + 1
+    return max(lease.sent_through, reach)
+
+
+def _wants(lease: Lease, lane: Lane, work: SubjectWork) -> tuple[int, int]:
+    """What to add to the slice so that it covers the attempts ahead, and the least that lets the next one start. Gives back what is too much."""
+    if work.view.price.is_free or not lease.pending:
+        lease.slice_microusd = lease.used_microusd
+        return 0, 0
+    if lease.is_starved:
+        lease.pending = deque(sorted(lease.pending, key=lambda spec: _worst(spec, work)))
+    ahead = max(LEAST_AHEAD, AHEAD * max(lane.slots, lease.slots))
+    target = sum(_worst(spec, work) for spec in islice(lease.pending, ahead))
+    free = lease.free_microusd
+    if free > target:
+        lease.slice_microusd -= free - target
+        return 0, 0
+    if free * 2 > target:
+        return 0, 0
+    return target - free, max(0, _worst(lease.pending[0], work) - free)
+
+
+def _worst(spec: object, work: SubjectWork) -> int:
+    return work.runner.worst_case(spec, work.view.output_limit, work.view.price)  # type: ignore[arg-type]
+
+
+def take_back(lease: Lease, batch: Batch) -> None:
+    """Undo the handing in: the store could not write, so everything is handed in again."""
+    finished = sum(outcome.reserved for outcome in batch.outcomes)
+    lease.outcomes[:0] = batch.outcomes
+    lease.unknown[:0] = batch.unknown
+    lease.used_microusd += finished
+    lease.slice_microusd += finished
+    lease.is_dirty = True

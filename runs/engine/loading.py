@@ -1,0 +1,95 @@
+"""Reading what a lease works from: its subject, and the cells of its shard that have no sample yet."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from catalog.models import BenchmarkVersion, ModelRoute
+from gateway.baselines import Baseline, make_baseline
+from gateway.chat import Target
+from gateway.metering import FREE, Price
+from gateway.models import Connection
+from gateway.targets import target_of_connection, target_of_route
+from runs.engine.work import Grant, SubjectView
+from runs.enums import SubjectKind
+from runs.models import RunBenchmark, Sample, Shard, Subject
+from runs.runners.builtin import BuiltinRunner, TaskSpec
+
+
+@dataclass(slots=True)
+class SubjectWork:
+    """A subject with what answers for it: a target to call, or a baseline."""
+
+    view: SubjectView
+    runner: BuiltinRunner
+    target: Target | None = None
+    baseline: Baseline | None = None
+    owner: ModelRoute | Connection | None = None
+    """Whose endpoint it is; what it was found to refuse is remembered there."""
+    quirks: dict[str, Any] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=16)
+def _runner(version_pk: int, _sha256: str) -> BuiltinRunner:
+    return BuiltinRunner(BenchmarkVersion.objects.select_related("benchmark").get(pk=version_pk))
+
+
+@lru_cache(maxsize=32)
+def _ordinals(run_benchmark_pk: int) -> list[int]:
+    """The task ordinal of each position; frozen, so it may be kept."""
+    return RunBenchmark.objects.get(pk=run_benchmark_pk).ordinals()
+
+
+def load_subject(subject_id: int) -> SubjectWork:
+    """The subject ready to be asked. A managed route without its credential raises `gateway.client.CallError`."""
+    subject = Subject.objects.select_related("route", "rate", "connection", "run_benchmark__version").get(pk=subject_id)
+    version = subject.run_benchmark.version
+    view = SubjectView(
+        pk=subject.pk,
+        kind=subject.kind,
+        label=subject.label,
+        index=subject.index,
+        output_limit=subject.output_limit,
+        reasoning=subject.reasoning,
+        price=_price(subject),
+        baseline=subject.baseline,
+        seed=subject.seed,
+    )
+    runner = _runner(version.pk, version.sha256)
+    if subject.kind == SubjectKind.BASELINE:
+        return SubjectWork(view, runner, baseline=make_baseline(subject.baseline, seed=subject.seed, version=runner.version))
+    if subject.connection is not None:
+        target = target_of_connection(subject.connection)
+    else:
+        assert subject.route is not None
+        target = target_of_route(subject.route)
+    return SubjectWork(view, runner, target=target, owner=subject.connection or subject.route, quirks=dict(target.quirks))
+
+
+def _price(subject: Subject) -> Price:
+    if subject.rate is None:
+        return FREE
+    rate = subject.rate
+    return Price(
+        rate.pk,
+        rate.input_microusd_per_mtok,
+        rate.cached_input_microusd_per_mtok,
+        rate.output_microusd_per_mtok,
+        Decimal(subject.fee_percent),
+    )
+
+
+def load_pending(grant: Grant, runner: BuiltinRunner) -> deque[TaskSpec]:
+    """The cells of the shard that are to be worked, in order: those without a sample, and not left as unknown."""
+    shard = Shard.objects.select_related("subject").get(pk=grant.shard_id)
+    ordinals = _ordinals(shard.subject.run_benchmark_id)
+    done = set(
+        Sample.objects.filter(subject_id=grant.subject_id, position__gte=grant.start, position__lt=grant.stop).values_list(
+            "position", flat=True
+        )
+    )
+    done.update(shard.unknown)
+    wanted = {ordinals[position]: position for position in range(grant.start, grant.stop) if position not in done}
+    return deque(runner.tasks(wanted)) if wanted else deque()

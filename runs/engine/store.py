@@ -1,0 +1,316 @@
+"""The engine's writes. Each is one transaction that begins with a conditional UPDATE of the shard on owner and fence.
+
+Where that finds no row the lease is another's: the batch is dropped and nothing is touched. Then only missing samples are inserted, and
+counters, events and spend come from the inserted rows alone. Locks: shard, subject, run, budget, allowance, wallet.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from billing import budgets
+from billing.models import Budget
+from gateway.calls import CallRecord, call_rows
+from gateway.models import Call, CallContent
+from runs.engine.ending import consider_ending
+from runs.engine.work import Ack, Batch, Outcome, Stop
+from runs.enums import Phase, SampleStatus, SubjectKind, SubjectStatus
+from runs.events import append_events
+from runs.models import EmptyAnswers, Run, Sample, Shard, Subject
+
+FIRST_ANSWERS = 20
+UNUSABLE_STOPS = 16
+"""The silent-zero guard: so many of a subject's first answers empty, or truncated and unreadable, stop it."""
+MAX_SERVED_MODELS = 10
+
+_COUNTERS = (
+    "processed", "graded", "correct", "errors", "inconclusive", "truncated", "unreadable", "empty", "usage_microusd", "fee_microusd",
+    "first_answers", "first_unusable",
+)  # fmt: skip
+_SUBJECT_FIELDS = [*_COUNTERS, "status", "stopped_code", "stopped_message", "retry_at", "waiting_since", "served_models", "notes"]
+
+
+@dataclass(slots=True)
+class _Rows:
+    """What one transaction inserts."""
+
+    samples: list[Sample] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    contents: list[CallContent] = field(default_factory=list)
+
+    def add_call(self, record: CallRecord) -> Call:
+        call, content = call_rows(record)
+        self.calls.append(call)
+        self.contents.append(content)
+        return call
+
+    def insert(self) -> None:
+        Sample.objects.bulk_create(self.samples)
+        Call.objects.bulk_create(self.calls)
+        for call, content in zip(self.calls, self.contents, strict=True):
+            content.call_id = call.pk
+        CallContent.objects.bulk_create(self.contents)
+
+
+def exchange(owner: str, run_id: int, batches: Sequence[Batch]) -> dict[int, Ack]:
+    """Write what leases of one run hand in, renew or release them, and give them what they want. Returns an answer for each shard."""
+    now = timezone.now()
+    acks: dict[int, Ack] = {}
+    with transaction.atomic():
+        held = [batch for batch in sorted(batches, key=lambda each: each.shard_id) if _renew(owner, batch, now)]
+        for batch in batches:
+            acks[batch.shard_id] = Ack(is_lost=batch not in held)
+        if not held:
+            return acks
+        subjects = {
+            subject.pk: subject
+            for subject in Subject.objects.select_for_update().filter(pk__in={batch.subject_id for batch in held}).order_by("pk")
+        }
+        run = Run.objects.select_for_update().get(pk=run_id)
+        events: list[tuple[str, dict[str, Any]]] = []
+        charged = _insert_finished(run, subjects, held, events)
+        grants = _move_budget(run, held, charged)
+        for batch in held:
+            _store_shard(batch, grants.get(batch.shard_id, 0), now)
+            acks[batch.shard_id].granted = grants.get(batch.shard_id, 0)
+        for batch in held:
+            _note_state(subjects[batch.subject_id], batch, now, events)
+        for subject in subjects.values():
+            subject.save(update_fields=_SUBJECT_FIELDS)
+        _note_phase(run, subjects)
+        append_events(run, *events)
+        if any(batch.release or batch.stop for batch in held) or run.cancel_requested_at or now >= run.deadline_at:
+            consider_ending(run, now)
+        run.save(update_fields=["processed", "errors", "spend_microusd", "last_sequence", "phase", "finalizing_reason"])
+        for batch in held:
+            _answer(acks[batch.shard_id], run, subjects[batch.subject_id], now)
+    return acks
+
+
+def _renew(owner: str, batch: Batch, now: datetime) -> bool:
+    """The fence: whether this owner still holds this grant of the shard. Takes the shard's lock, and renews the lease."""
+    expires = now + timedelta(seconds=settings.ENGINE_LEASE_SECONDS)
+    return bool(Shard.objects.filter(pk=batch.shard_id, fence=batch.fence, lease_owner=owner).update(lease_expires_at=expires))
+
+
+def _insert_finished(run: Run, subjects: dict[int, Subject], batches: list[Batch], events: list[tuple[str, dict[str, Any]]]) -> int:
+    """Insert the samples that are missing, with their calls, and count them. Returns what they cost in micro-USD."""
+    finished = [(batch.subject_id, outcome) for batch in batches for outcome in batch.outcomes]
+    present = _present(finished)
+    fresh = [(subject_id, outcome) for subject_id, outcome in finished if (subject_id, outcome.spec.position) not in present]
+    _forgive_empty(run, [outcome for subject_id, outcome in fresh if subjects[subject_id].kind == SubjectKind.MANAGED])
+    rows = _Rows()
+    for subject_id, outcome in fresh:
+        if outcome.call is not None:
+            rows.add_call(outcome.call)
+        rows.samples.append(_sample(subjects[subject_id], outcome))
+    for batch in batches:
+        for _, record in batch.unknown:
+            rows.add_call(record)
+    rows.insert()
+    by_subject: dict[int, list[Sample]] = {}
+    for sample in rows.samples:
+        by_subject.setdefault(sample.subject_id, []).append(sample)
+    for subject_id, samples in by_subject.items():
+        events.extend(_count(run, subjects[subject_id], samples))
+    return sum(sample.usage_microusd + sample.fee_microusd for sample in rows.samples)
+
+
+def _present(finished: list[tuple[int, Outcome]]) -> set[tuple[int, int]]:
+    """Which cells have a sample already: a write whose commit was not confirmed is written again, and must not count twice."""
+    if not finished:
+        return set()
+    found = Sample.objects.filter(
+        subject_id__in={subject_id for subject_id, _ in finished}, position__in={outcome.spec.position for _, outcome in finished}
+    )
+    return set(found.values_list("subject_id", "position"))
+
+
+def _forgive_empty(run: Run, outcomes: list[Outcome]) -> None:
+    """Charge nothing for empty answers of managed routes, as long as the workspace's allowance of the day lasts."""
+    empty = [outcome.call for outcome in outcomes if outcome.is_empty and outcome.call is not None and outcome.call.charge_microusd]
+    if not empty:
+        return
+    day, _ = EmptyAnswers.objects.get_or_create(workspace_id=run.workspace_id, day=timezone.now().date())
+    day = EmptyAnswers.objects.select_for_update().get(pk=day.pk)
+    left = max(0, settings.EMPTY_ANSWERS_UNCHARGED_A_DAY - day.count)
+    for call in empty[:left]:
+        call.absorbed_microusd += call.usage_microusd + call.fee_microusd
+        call.usage_microusd = call.fee_microusd = 0
+    day.count += len(empty)
+    day.save(update_fields=["count"])
+
+
+def _sample(subject: Subject, outcome: Outcome) -> Sample:
+    sample = Sample(
+        public_id=outcome.public_id,
+        run_benchmark_id=subject.run_benchmark_id,
+        subject_id=subject.pk,
+        task_id=outcome.spec.task_pk,
+        position=outcome.spec.position,
+        status=outcome.status,
+        error_code=outcome.error_code,
+        is_empty=outcome.is_empty,
+        is_truncated=outcome.is_truncated,
+    )
+    verdict, call = outcome.verdict, outcome.call
+    if verdict is not None:
+        sample.correct = verdict.correct
+        sample.score = verdict.score
+        sample.extracted = (verdict.extracted or "")[:500]
+        sample.reason = verdict.reason[:200]
+        sample.is_unreadable = not verdict.readable
+    if call is not None:
+        sample.finish_reason = call.finish_reason[:30]
+        sample.input_tokens = call.input_tokens
+        sample.cached_input_tokens = call.cached_input_tokens
+        sample.output_tokens = call.output_tokens
+        sample.reasoning_tokens = call.reasoning_tokens
+        sample.estimated_calls = int(call.is_estimated)
+        sample.usage_microusd = call.usage_microusd
+        sample.fee_microusd = call.fee_microusd
+        sample.latency_ms = call.latency_ms
+    return sample
+
+
+def _count(run: Run, subject: Subject, samples: list[Sample]) -> list[tuple[str, dict[str, Any]]]:
+    """Raise the counters of the locked subject and run by inserted samples, and watch for the silent zero. Returns the events."""
+    errors: Counter[str] = Counter()
+    for sample in samples:
+        if sample.status == SampleStatus.ERROR:
+            errors[sample.error_code] += 1
+        elif sample.status == SampleStatus.INCONCLUSIVE:
+            subject.inconclusive += 1
+        else:
+            subject.graded += 1
+            subject.correct += bool(sample.correct)
+            subject.truncated += sample.is_truncated
+            subject.unreadable += sample.is_unreadable
+            subject.empty += sample.is_empty
+            if subject.first_answers < FIRST_ANSWERS:
+                subject.first_answers += 1
+                subject.first_unusable += sample.is_empty or (sample.is_truncated and sample.is_unreadable)
+        subject.usage_microusd += sample.usage_microusd
+        subject.fee_microusd += sample.fee_microusd
+        run.spend_microusd += sample.usage_microusd + sample.fee_microusd
+    subject.errors += errors.total()
+    subject.processed += len(samples)
+    run.processed += len(samples)
+    run.errors += errors.total()
+    data = {
+        "subject_index": subject.index,
+        "count": len(samples),
+        "processed": subject.processed,
+        "planned": subject.planned,
+        "errors": dict(errors),
+        "spend_microusd": str(subject.spend_microusd),
+    }
+    return [("sample.stored", data)]
+
+
+def _move_budget(run: Run, batches: list[Batch], charged: int) -> dict[int, int]:
+    """Settle what the inserted samples cost, take back what is idle, and reserve what is wanted. Returns the grants by shard."""
+    slices = dict(Shard.objects.filter(pk__in=[batch.shard_id for batch in batches]).values_list("pk", "slice_microusd"))
+    returned = sum(slices[batch.shard_id] - batch.slice_kept for batch in batches)
+    wanting = [batch for batch in batches if batch.slice_wanted]
+    if not (charged or returned or wanting):
+        return {}
+    budget = budgets.lock_budget(run.budget_source)
+    grants = budgets.settle_and_reserve(
+        budget, settled=charged, returned=returned, wants=[budgets.Want(batch.slice_wanted, batch.slice_least) for batch in wanting]
+    )
+    if returned > 0:
+        wake_parked(run, budget)
+    return dict(zip((batch.shard_id for batch in wanting), grants, strict=True))
+
+
+def wake_parked(run: Run, budget: Budget) -> None:
+    """Let parked shards be leased again whose next attempt fits what is free now."""
+    Shard.objects.filter(run=run, is_done=False, parked_need_microusd__lte=budget.free_microusd).update(parked_need_microusd=None)
+
+
+def _store_shard(batch: Batch, granted: int, now: datetime) -> None:
+    values: dict[str, Any] = {"slice_microusd": batch.slice_kept + granted, "sent_through": batch.sent_through, "slots": batch.slots}
+    if batch.unknown:
+        known = Shard.objects.values_list("unknown", flat=True).get(pk=batch.shard_id)
+        values["unknown"] = sorted({*known, *(position for position, _ in batch.unknown)})
+    if batch.release:
+        values |= {"lease_owner": "", "lease_expires_at": None, "slots": 0, "parked_need_microusd": batch.parked_need}
+        if batch.is_done:
+            values["is_done"] = _is_finished(batch.shard_id)
+    Shard.objects.filter(pk=batch.shard_id).update(**values)
+
+
+def _is_finished(shard_id: int) -> bool:
+    shard = Shard.objects.get(pk=shard_id)
+    return (
+        Sample.objects.filter(subject_id=shard.subject_id, position__gte=shard.start, position__lt=shard.stop).count()
+        == shard.stop - shard.start
+    )
+
+
+def _note_state(subject: Subject, batch: Batch, now: datetime, events: list[tuple[str, dict[str, Any]]]) -> None:
+    """Take what the lease says of its subject: waiting, served models, parameters left out, and whether it must stop."""
+    for model in batch.served_models:
+        if model not in subject.served_models and len(subject.served_models) < MAX_SERVED_MODELS:
+            subject.served_models = [*subject.served_models, model]
+    for name in batch.left_out:
+        if f"left_out:{name}" not in subject.notes:
+            subject.notes = [*subject.notes, f"left_out:{name}"]
+            events.append(("subject.parameter_left_out", {"subject_index": subject.index, "parameter": name}))
+    if batch.retry_in is not None:
+        subject.retry_at = now + timedelta(seconds=batch.retry_in)
+        events.append(("capacity.rate_limited", {"subject_index": subject.index, "retry_in_seconds": round(batch.retry_in, 1)}))
+    _note_waiting(subject, batch, now, events)
+    stop = batch.stop
+    if stop is None and subject.first_unusable >= UNUSABLE_STOPS:
+        stop = Stop(
+            "silent_zero",
+            f"{subject.first_unusable} of its first {subject.first_answers} answers were empty, or cut off before an answer. Raise the output limit, or check the model.",
+        )
+    if stop is not None and subject.status != SubjectStatus.STOPPED and subject.processed < subject.planned:
+        subject.status = SubjectStatus.STOPPED
+        subject.stopped_code, subject.stopped_message = stop.code, stop.message[:400]
+        events.append(("subject.stopped", {"subject_index": subject.index, "code": stop.code, "message": subject.stopped_message}))
+    if subject.processed >= subject.planned and subject.status not in {SubjectStatus.DONE, SubjectStatus.STOPPED}:
+        subject.status, subject.waiting_since = SubjectStatus.DONE, None
+        events.append(("subject.finished", {"subject_index": subject.index, "processed": subject.processed, "errors": subject.errors}))
+
+
+def _note_waiting(subject: Subject, batch: Batch, now: datetime, events: list[tuple[str, dict[str, Any]]]) -> None:
+    if batch.waiting_seconds is not None and subject.status == SubjectStatus.RUNNING:
+        subject.status = SubjectStatus.WAITING
+        subject.waiting_since = now - timedelta(seconds=batch.waiting_seconds)
+        events.append(("capacity.waiting", {"subject_index": subject.index}))
+    elif batch.waiting_seconds is None and subject.status == SubjectStatus.WAITING and batch.outcomes:
+        subject.status, subject.waiting_since = SubjectStatus.RUNNING, None
+        events.append(("capacity.resumed", {"subject_index": subject.index}))
+    since = subject.waiting_since
+    if subject.status == SubjectStatus.WAITING and since and (now - since).total_seconds() >= settings.PROVIDER_UNAVAILABLE_SECONDS:
+        batch.stop = batch.stop or Stop(
+            "provider_unavailable", "The provider did not answer for 15 minutes. Continue the run when it does."
+        )
+
+
+def _note_phase(run: Run, subjects: dict[int, Subject]) -> None:
+    """A run waits when every subject that still has work waits."""
+    if run.phase == Phase.RUNNING and not any(subject.status == SubjectStatus.WAITING for subject in subjects.values()):
+        return
+    if run.phase in {Phase.RUNNING, Phase.WAITING}:
+        working = set(
+            Subject.objects.filter(run=run, status__in=[SubjectStatus.RUNNING, SubjectStatus.WAITING]).values_list("status", flat=True)
+        )
+        run.phase = Phase.WAITING if working == {SubjectStatus.WAITING} else Phase.RUNNING
+
+
+def _answer(ack: Ack, run: Run, subject: Subject, now: datetime) -> None:
+    ack.subject_stopped = subject.status == SubjectStatus.STOPPED
+    ack.is_cancelled = run.cancel_requested_at is not None
+    ack.run_closing = ack.is_cancelled or now >= run.deadline_at or run.phase in {Phase.FINALIZING, Phase.DONE}
+    ack.retry_in = max(0.0, (subject.retry_at - now).total_seconds()) if subject.retry_at else 0.0

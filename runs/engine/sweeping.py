@@ -1,0 +1,141 @@
+"""The sweep: what is done every few seconds whether or not a message came. Losing the whole queue, or a worker, costs one interval."""
+
+from datetime import datetime
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from billing import budgets
+from catalog.models import Task
+from common.ids import new_id
+from common.jobs import enqueue
+from gateway.enums import ErrorCode
+from runs.engine.ending import consider_ending
+from runs.engine.granting import LIVE, candidates
+from runs.engine.store import wake_parked
+from runs.enums import Phase, SampleStatus, SubjectKind, SubjectStatus
+from runs.events import append_events
+from runs.jobs import FINALIZE, WORK
+from runs.models import Run, Sample, Shard, Subject
+
+log = structlog.get_logger(__name__)
+
+DEAD_LEASES = 3
+"""A cell that may have been on its way when so many leases died becomes the error `worker_lost`."""
+DUPLICATE_CHARGE = "possible_duplicate_provider_charge"
+
+
+def sweep(now: datetime | None = None) -> None:
+    """Take back expired leases, end runs that nobody works, hint work and finalizing."""
+    now = now or timezone.now()
+    for shard_id in Shard.objects.filter(lease_expires_at__lt=now).values_list("pk", flat=True)[:500]:
+        take_back_lease(shard_id, now)
+    for run_id in _overdue_runs(now):
+        _end_run(run_id, now)
+    for public_id in _unfinalized(now):
+        enqueue(FINALIZE, str(public_id), expires=settings.ENGINE_SWEEP_SECONDS)
+    if candidates(now):
+        enqueue(WORK, expires=settings.ENGINE_SWEEP_SECONDS)
+
+
+def take_back_lease(shard_id: int, now: datetime) -> bool:
+    """Free a shard whose lease ran out: its reservation goes back, and its cells that may have been sent are remembered as suspects."""
+    with transaction.atomic():
+        shard = Shard.objects.select_for_update().get(pk=shard_id)
+        if shard.lease_expires_at is None or shard.lease_expires_at >= now:
+            return False
+        subject = Subject.objects.select_for_update().select_related("run_benchmark").get(pk=shard.subject_id)
+        run = Run.objects.select_for_update().get(pk=shard.run_id)
+        lost = _suspects(shard, subject)
+        reserved = shard.slice_microusd
+        shard.lease_owner, shard.lease_expires_at, shard.slots, shard.slice_microusd = "", None, 0, 0
+        dead = _note_suspects(shard, lost)
+        if dead:
+            _write_lost(run, subject, dead)
+        if lost and subject.kind == SubjectKind.CONNECTION and DUPLICATE_CHARGE not in subject.notes:
+            subject.notes = [*subject.notes, DUPLICATE_CHARGE]
+        subject.save(update_fields=["notes", "processed", "errors"])
+        shard.is_done = (
+            Sample.objects.filter(subject=subject, position__gte=shard.start, position__lt=shard.stop).count() == shard.stop - shard.start
+        )
+        shard.save(update_fields=["lease_owner", "lease_expires_at", "slots", "slice_microusd", "suspects", "is_done"])
+        append_events(
+            run,
+            ("capacity.lease_lost", {"subject_index": subject.index, "start": shard.start, "stop": shard.stop, "perhaps_sent": len(lost)}),
+        )
+        if reserved:
+            budget = budgets.lock_budget(run.budget_source)
+            budgets.settle_and_reserve(budget, settled=0, returned=reserved, wants=[])
+            wake_parked(run, budget)
+        consider_ending(run, now)
+        run.save(update_fields=["processed", "errors", "last_sequence", "phase", "finalizing_reason"])
+    log.warning("engine.lease_taken_back", run=str(run.public_id), shard=shard_id, perhaps_sent=len(lost))
+    return True
+
+
+def _suspects(shard: Shard, subject: Subject) -> list[int]:
+    """Positions under the shard's mark that have no sample: they were perhaps sent. A baseline sends nothing."""
+    if subject.kind == SubjectKind.BASELINE:
+        return []
+    done = set(
+        Sample.objects.filter(subject=subject, position__gte=shard.start, position__lt=shard.sent_through).values_list(
+            "position", flat=True
+        )
+    )
+    return [position for position in range(shard.start, min(shard.sent_through, shard.stop)) if position not in done]
+
+
+def _note_suspects(shard: Shard, lost: list[int]) -> list[int]:
+    """Count the dead lease for each suspect; returns those that have had too many."""
+    counts = {str(position): shard.suspects.get(str(position), 0) + 1 for position in lost}
+    shard.suspects = {position: count for position, count in counts.items() if count < DEAD_LEASES}
+    return [int(position) for position, count in counts.items() if count >= DEAD_LEASES]
+
+
+def _write_lost(run: Run, subject: Subject, positions: list[int]) -> None:
+    """Store cells that three dead leases had on their way as errors: uncharged, and worked again when the run is continued."""
+    ordinals = subject.run_benchmark.ordinals()
+    by_ordinal = {ordinals[position]: position for position in positions}
+    tasks = Task.objects.filter(version_id=subject.run_benchmark.version_id, ordinal__in=by_ordinal).values_list("pk", "ordinal")
+    Sample.objects.bulk_create(
+        Sample(
+            public_id=new_id(),
+            run_benchmark_id=subject.run_benchmark_id,
+            subject=subject,
+            task_id=task_pk,
+            position=by_ordinal[ordinal],
+            status=SampleStatus.ERROR,
+            error_code=ErrorCode.WORKER_LOST,
+        )
+        for task_pk, ordinal in tasks
+    )
+    for counted in (subject, run):
+        counted.processed += len(positions)
+        counted.errors += len(positions)
+
+
+def _overdue_runs(now: datetime) -> list[int]:
+    """Live runs without a lease that were cancelled, are past their deadline, or have no shard that could be worked."""
+    live = Run.objects.filter(phase__in=LIVE).exclude(shards__lease_expires_at__isnull=False)
+    stuck = ~Q(
+        pk__in=Shard.objects.filter(
+            is_done=False, parked_need_microusd__isnull=True, subject__status__in=[SubjectStatus.RUNNING, SubjectStatus.WAITING]
+        ).values("run_id")
+    )
+    return list(live.filter(Q(cancel_requested_at__isnull=False) | Q(deadline_at__lte=now) | stuck).values_list("pk", flat=True)[:200])
+
+
+def _end_run(run_id: int, now: datetime) -> None:
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run_id)
+        consider_ending(run, now)
+        run.save(update_fields=["last_sequence", "phase", "finalizing_reason"])
+
+
+def _unfinalized(now: datetime) -> list[object]:
+    """Runs that wait for their result, or whose finalizer died."""
+    overdue = Q(finalizing_until__isnull=True) | Q(finalizing_until__lt=now)
+    return list(Run.objects.filter(overdue, phase=Phase.FINALIZING).values_list("public_id", flat=True)[:200])

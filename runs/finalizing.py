@@ -1,0 +1,225 @@
+"""Finalizing: from stored samples to the frozen result, its comparison, the ledger entries and the end state, in one transaction.
+
+Claimed by a conditional UPDATE, so two finalizers never work one run; a claim that outlives its finalizer is taken over.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.db.models import Q, Sum
+from django.utils import timezone
+
+from billing.budgets import Charge, close_budget
+from catalog.models import BenchmarkVersion, Task
+from catalog.queries import manifest_of
+from common.canonical import canonical_json, freeze
+from runs.comparing import compare, inputs_of
+from runs.engine.sweeping import DUPLICATE_CHARGE
+from runs.enums import InterruptionReason, Phase, RunStatus, SubjectKind, SubjectStatus
+from runs.events import append_events
+from runs.models import ResultVersion, Run, RunBenchmark, Sample, Subject
+from runs.quoting import benchmark_document
+from runs.results import SAMPLE_COLUMNS, ResultInputs, Samples, SubjectInputs, Usage, build_result
+
+log = structlog.get_logger(__name__)
+
+CLAIM_SECONDS = 300
+FAILED_SHARE = 0.1
+"""More errors than this share of a subject's planned cells make a finished run `failed`."""
+
+_MESSAGES = {
+    InterruptionReason.CAP_REACHED: "The cap was reached before every task was worked. What is finished is kept; continue for the price of the rest.",
+    InterruptionReason.CREDIT_EXHAUSTED: "The workspace's credit ran out. What is finished is kept; add credit and continue.",
+    InterruptionReason.LIMIT_REACHED: "A spending limit was reached. What is finished is kept; raise the limit and continue.",
+    InterruptionReason.CANCELLED: "It was cancelled. What was finished is kept.",
+    InterruptionReason.SUBJECT_STOPPED: "A model was stopped before it had answered every task. What is finished is kept.",
+    InterruptionReason.TIME_LIMIT: "The time limit of a run was reached. What is finished is kept; continue for the rest.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A run with what its result is computed from."""
+
+    run: Run
+    benchmark: RunBenchmark
+    version: BenchmarkVersion
+    subjects: list[Subject]
+    columns: list[Samples]
+    groups: list[str]
+    clusters: list[str]
+
+
+def finalize_run(run_id: int) -> ResultVersion | None:
+    """Write the run's result and end it. Returns None where another does it or did it."""
+    now = timezone.now()
+    claimed = Run.objects.filter(Q(finalizing_until__isnull=True) | Q(finalizing_until__lt=now), pk=run_id, phase=Phase.FINALIZING).update(
+        finalizing_until=now + timedelta(seconds=CLAIM_SECONDS)
+    )
+    if not claimed:
+        return None
+    parts = _read(run_id)
+    status, interruption = _end_state(parts)
+    # The result is computed outside the transaction: nothing about the run's samples changes any more.
+    inputs = _result_inputs(parts, status)
+    document, comparison = build_result(inputs), compare(inputs_of(inputs))
+    text, sha256 = freeze(document)
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run_id)
+        if run.phase != Phase.FINALIZING:
+            return None
+        result = ResultVersion.objects.create(run=run, number=1, document=text, sha256=sha256, comparison=canonical_json(comparison))
+        run.status, run.phase, run.interruption = status, Phase.DONE, interruption
+        run.ended_at = timezone.now()
+        run.content_expires_at = run.ended_at + timedelta(days=run.quote.retention_days)
+        run.finalizing_until = None
+        append_events(
+            run,
+            ("budget.settled", {"spend_microusd": str(run.spend_microusd)}),
+            (f"run.{status}", {"interruption": interruption, "result_version": result.number, "sha256": sha256}),
+        )
+        run.save(update_fields=["status", "phase", "interruption", "ended_at", "content_expires_at", "finalizing_until", "last_sequence"])
+        close_budget(run.budget_source, charges=[_charge(run, subject) for subject in parts.subjects])
+    log.info("runs.finalized", run=str(run.public_id), status=status)
+    return result
+
+
+def _charge(run: Run, subject: Subject) -> Charge:
+    return Charge(
+        key=f"{run.budget_source}:{subject.index}",
+        note=subject.label[:300],
+        usage_microusd=subject.usage_microusd,
+        fee_microusd=subject.fee_microusd,
+    )
+
+
+def _read(run_id: int) -> _Parts:
+    run = Run.objects.select_related("quote", "workspace").get(pk=run_id)
+    benchmark = RunBenchmark.objects.select_related("version__benchmark").get(run=run, index=0)
+    subjects = list(Subject.objects.filter(run=run).order_by("index"))
+    columns = [Samples.of(Sample.objects.filter(subject=subject).values_list(*SAMPLE_COLUMNS)) for subject in subjects]
+    version = benchmark.version
+    groups, clusters = _strata(benchmark, version)
+    return _Parts(run, benchmark, version, subjects, columns, groups, clusters)
+
+
+def _strata(benchmark: RunBenchmark, version: BenchmarkVersion) -> tuple[list[str], list[str]]:
+    """Group and cluster of each planned task, by position; empty where the version has none."""
+    if not (version.has_groups or version.has_clusters):
+        return [], []
+    rows = dict(_task_rows(version))
+    by_position = [rows[ordinal] for ordinal in benchmark.ordinals()]
+    groups = [group for group, _ in by_position] if version.has_groups else []
+    clusters = [cluster for _, cluster in by_position] if version.has_clusters else []
+    return groups, clusters
+
+
+def _task_rows(version: BenchmarkVersion) -> list[tuple[int, tuple[str, str]]]:
+    return [
+        (ordinal, (group, cluster))
+        for ordinal, group, cluster in Task.objects.filter(version=version).values_list("ordinal", "group", "cluster")
+    ]
+
+
+def _end_state(parts: _Parts) -> tuple[RunStatus, dict[str, Any] | None]:
+    """The status and the interruption of DESIGN §3. Unfinished cells decide first."""
+    run = parts.run
+    unfinished = run.planned - run.processed
+    nothing_graded = all(subject.graded == 0 for subject in parts.subjects)
+    all_stopped = all(subject.status == SubjectStatus.STOPPED for subject in parts.subjects)
+    if not unfinished:
+        too_many = any(subject.errors > FAILED_SHARE * subject.planned for subject in parts.subjects)
+        return (RunStatus.FAILED if too_many else RunStatus.COMPLETED), None
+    reason, _, limit = run.finalizing_reason.partition(":")
+    reason = reason or InterruptionReason.SUBJECT_STOPPED
+    message = _MESSAGES[InterruptionReason(reason)]
+    stopped = [f"{subject.label}: {subject.stopped_message}" for subject in parts.subjects if subject.stopped_code]
+    if reason == InterruptionReason.SUBJECT_STOPPED and stopped:
+        message = " ".join(stopped)
+    interruption = {"reason": str(reason), "limit": limit or None, "message": message, "unfinished": unfinished}
+    if reason == InterruptionReason.CANCELLED:
+        return RunStatus.CANCELLED, interruption
+    if nothing_graded and all_stopped:
+        return RunStatus.FAILED, interruption
+    return RunStatus.PARTIAL, interruption
+
+
+def _result_inputs(parts: _Parts, status: RunStatus) -> ResultInputs:
+    run = parts.run
+    return ResultInputs(
+        run_id=str(run.public_id),
+        version=1,
+        status=status.value,
+        benchmark=benchmark_document(parts.version),
+        task_count=parts.benchmark.task_count,
+        population=parts.version.task_count,
+        subjects=[_subject_inputs(subject, columns) for subject, columns in zip(parts.subjects, parts.columns, strict=True)],
+        groups=parts.groups,
+        clusters=parts.clusters,
+        notices=_notices(parts),
+    )
+
+
+def _subject_inputs(subject: Subject, columns: Samples) -> SubjectInputs:
+    sums = Sample.objects.filter(subject=subject).aggregate(
+        input=Sum("input_tokens"),
+        cached=Sum("cached_input_tokens"),
+        output=Sum("output_tokens"),
+        reasoning=Sum("reasoning_tokens"),
+        estimated=Sum("estimated_calls"),
+    )
+    return SubjectInputs(
+        index=subject.index,
+        label=subject.label,
+        samples=columns,
+        usage=Usage(
+            input_tokens=sums["input"] or 0,
+            cached_input_tokens=sums["cached"] or 0,
+            output_tokens=sums["output"] or 0,
+            reasoning_tokens=sums["reasoning"] or 0,
+            estimated_calls=sums["estimated"] or 0,
+        ),
+        usage_microusd=subject.usage_microusd,
+        fee_microusd=subject.fee_microusd,
+        stopped=subject.stopped_code,
+        external_charges=subject.kind == SubjectKind.CONNECTION,
+    )
+
+
+def _notices(parts: _Parts) -> list[str]:
+    """What a reader must know beside the figures: licence, rights, grader, comparability, and what happened on the way."""
+    manifest = manifest_of(parts.version)
+    notices = [f"Licence of the data: {parts.version.license}."]
+    rights = manifest.get("rights")
+    if rights:
+        notices.append(str(rights.get("statement", "")))
+    notices.append(f"Scored by an EvalRouter built-in grader. {manifest['delivery']['grader']}")
+    notices.append(f"Comparable only with other runs of {parts.version.profile_id}.")
+    if parts.benchmark.output_limit != parts.version.max_output_tokens:
+        notices.append(
+            f"Answers were cut at {parts.benchmark.output_limit:,} tokens; the version's own limit is {parts.version.max_output_tokens:,}. Not comparable with runs at that limit."
+        )
+    for subject in parts.subjects:
+        notices.extend(_subject_notices(subject))
+    return [notice for notice in notices if notice]
+
+
+_NOTE_WORDS: dict[str, Callable[[Subject, str], str]] = {
+    "left_out": lambda subject, name: f"{subject.label}: the provider refused the parameter {name}, so it was left out.",
+}
+
+
+def _subject_notices(subject: Subject) -> list[str]:
+    notices = []
+    for note in subject.notes:
+        kind, _, name = note.partition(":")
+        notices.append(_NOTE_WORDS[kind](subject, name) if kind in _NOTE_WORDS else DUPLICATE_CHARGE if note == DUPLICATE_CHARGE else note)
+    if len(subject.served_models) > 1:
+        notices.append(f"{subject.label}: the provider served several models during the run: {', '.join(subject.served_models)}.")
+    if subject.kind == SubjectKind.BASELINE:
+        notices.append(f"{subject.label} is a baseline, not a model: it answers without reading the question.")
+    return notices

@@ -1,0 +1,262 @@
+"""Every read of runs that pages, API and tasks use. The workspace, or the person, comes first."""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Prefetch, Q, QuerySet
+from django.utils import timezone
+
+from catalog.models import BenchmarkVersion, Task
+from common.ids import parse_uuid
+from gateway.models import Call
+from runs.enums import Flag, Phase, RunStatus
+from runs.models import EmptyAnswers, Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Subject
+from workspaces.models import User, Workspace
+
+if TYPE_CHECKING:
+    from runs.resolving import ResolvedSubject
+
+
+def quotes_for(workspace: Workspace) -> QuerySet[Quote]:
+    return Quote.objects.filter(workspace=workspace).select_related("workspace", "run").order_by("-id")
+
+
+def get_quote(workspace: Workspace, public_id: object) -> Quote:
+    """Raises `Quote.DoesNotExist`."""
+    return quotes_for(workspace).get(public_id=parse_uuid(str(public_id)))
+
+
+def get_quote_of_member(user: User, public_id: object) -> Quote:
+    """A quote of any of the person's workspaces. Raises `Quote.DoesNotExist`."""
+    return (
+        Quote.objects.filter(workspace__memberships__user=user).select_related("workspace", "run").get(public_id=parse_uuid(str(public_id)))
+    )
+
+
+def _with_parts(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """What run documents and lists read, in a constant number of queries."""
+    return runs.select_related("workspace", "quote", "continued_from", "continued_by_run", "created_by").prefetch_related(
+        Prefetch(
+            "benchmarks",
+            RunBenchmark.objects.select_related("version__benchmark").defer("version__manifest", "task_ordinals").order_by("index"),
+        ),
+        Prefetch("subjects", Subject.objects.select_related("route", "connection").order_by("index")),
+        Prefetch("results", ResultVersion.objects.only("id", "run_id", "number").order_by("number")),
+    )
+
+
+def runs_for(workspace: Workspace) -> QuerySet[Run]:
+    """The workspace's runs, newest first."""
+    return _with_parts(Run.objects.filter(workspace=workspace)).order_by("-id")
+
+
+def get_run(workspace: Workspace, public_id: object) -> Run:
+    """Raises `Run.DoesNotExist`."""
+    return runs_for(workspace).get(public_id=parse_uuid(str(public_id)))
+
+
+def get_run_of_member(user: User, public_id: object) -> Run:
+    """A run of any of the person's workspaces. Raises `Run.DoesNotExist`."""
+    return _with_parts(Run.objects.filter(workspace__memberships__user=user)).get(public_id=parse_uuid(str(public_id)))
+
+
+def filter_runs(runs: QuerySet[Run], *, status: str = "", benchmark: str = "", model: str = "", id_prefix: str = "") -> QuerySet[Run]:
+    """Narrow a list of runs. `benchmark` is a slug or a version's ID, `model` a subject's label, `id_prefix` the first digits of the ID."""
+    if status:
+        runs = runs.filter(status=status)
+    if benchmark:
+        slug, separator, number = benchmark.partition("@")
+        named = Q(benchmarks__version__benchmark__slug=slug)
+        if separator:
+            named &= Q(benchmarks__version__number=int(number)) if number.isdigit() and len(number) < 9 else Q(pk=None)
+        runs = runs.filter(named)
+    if model:
+        runs = runs.filter(pk__in=Subject.objects.filter(label=model).values("run_id"))
+    if id_prefix:
+        low, high = _uuid_range(id_prefix)
+        runs = runs.filter(public_id__gte=low, public_id__lte=high) if low else runs.none()
+    return runs
+
+
+def _uuid_range(prefix: str) -> tuple[Any, Any]:
+    digits = prefix.replace("-", "").lower()
+    if not digits or len(digits) > 32 or not all(digit in "0123456789abcdef" for digit in digits):
+        return None, None
+    return parse_uuid(digits.ljust(32, "0")), parse_uuid(digits.ljust(32, "f"))
+
+
+def runs_of_version(workspace: Workspace, version: BenchmarkVersion) -> QuerySet[Run]:
+    """The workspace's runs of one benchmark version, newest first."""
+    return runs_for(workspace).filter(benchmarks__version=version)
+
+
+def runs_of_benchmark(workspace: Workspace, slug: str) -> QuerySet[Run]:
+    return runs_for(workspace).filter(benchmarks__version__benchmark__slug=slug)
+
+
+def run_models(workspace: Workspace) -> list[str]:
+    """Labels of models that the workspace has run, for a filter."""
+    return list(Subject.objects.filter(run__workspace=workspace).order_by("label").values_list("label", flat=True).distinct()[:200])
+
+
+def latest_result(run: Run) -> ResultVersion | None:
+    return ResultVersion.objects.filter(run=run).order_by("-number").first()
+
+
+def get_result(run: Run, number: int | None = None) -> ResultVersion:
+    """A result version, the latest by default. Raises `ResultVersion.DoesNotExist`."""
+    results = ResultVersion.objects.filter(run=run)
+    found = results.order_by("-number").first() if number is None else results.filter(number=number).first()
+    if found is None:
+        raise ResultVersion.DoesNotExist
+    return found
+
+
+def newest_continuation(run: Run) -> Run:
+    """The last run of the chain that `continued_by` leads along; the run itself where it was not continued."""
+    while True:
+        following = Run.objects.filter(continued_from=run).first()
+        if following is None:
+            return run
+        run = following
+
+
+def events_after(run: Run, sequence: int, *, type: str = "", limit: int = 100) -> list[Event]:
+    """Up to `limit` events past a sequence, oldest first. A type ending in a dot or star names a family."""
+    return list(_events(run, type).filter(sequence__gt=sequence).order_by("sequence")[:limit])
+
+
+def last_events(run: Run, count: int, *, type: str = "") -> list[Event]:
+    """The last `count` events, oldest first."""
+    return list(reversed(_events(run, type).order_by("-sequence")[:count]))
+
+
+def _events(run: Run, type: str) -> QuerySet[Event]:
+    events = Event.objects.filter(run=run)
+    if type.endswith((".", ".*")):
+        return events.filter(type__startswith=type.rstrip("*"))
+    return events.filter(type=type) if type else events
+
+
+def samples_of(run: Run) -> QuerySet[Sample]:
+    """The run's samples in the order they were stored, with what a row shows."""
+    return Sample.objects.filter(run_benchmark__run=run).select_related("task", "subject", "origin", "run_benchmark").order_by("id")
+
+
+def filter_samples(
+    samples: QuerySet[Sample],
+    *,
+    subject: int | None = None,
+    status: str = "",
+    flag: str = "",
+    verdict: str = "",
+    group: str = "",
+    q: str = "",
+) -> QuerySet[Sample]:
+    """Narrow samples by subject index, status, flag, verdict (`correct` or `incorrect`), group and a part of the task's ID."""
+    if subject is not None:
+        samples = samples.filter(subject__index=subject)
+    if status:
+        samples = samples.filter(status=status)
+    if flag:
+        samples = samples.filter(**{f"is_{flag}": True}) if flag in Flag.values else samples.none()
+    if verdict:
+        samples = samples.filter(correct=verdict == "correct") if verdict in {"correct", "incorrect"} else samples.none()
+    if group:
+        samples = samples.filter(task__group=group)
+    if q:
+        samples = samples.filter(task__task_id__icontains=q)
+    return samples
+
+
+def get_sample(run: Run, public_id: object) -> Sample:
+    """Raises `Sample.DoesNotExist`."""
+    return (
+        samples_of(run).select_related("task__content", "subject__route", "subject__connection").get(public_id=parse_uuid(str(public_id)))
+    )
+
+
+def samples_of_task(run: Run, position: int) -> list[Sample]:
+    """Every subject's sample of the task at a position of the run's list, by subject."""
+    return list(
+        samples_of(run).select_related("task__content", "run_benchmark__version").filter(position=position).order_by("subject__index")
+    )
+
+
+def groups_of(run: Run) -> list[str]:
+    """Names of the task groups in the run's samples, for a filter."""
+    return list(
+        Sample.objects.filter(run_benchmark__run=run)
+        .exclude(task__group="")
+        .order_by("task__group")
+        .values_list("task__group", flat=True)
+        .distinct()[:200]
+    )
+
+
+def calls_of_samples(samples: Sequence[Sample]) -> dict[Any, list[Call]]:
+    """The calls of each sample (of its origin, where it was copied), with their content, by the source they were made for."""
+    sources = {source_of(sample) for sample in samples}
+    found: dict[Any, list[Call]] = {source: [] for source in sources}
+    for call in Call.objects.filter(source_id__in=sources).select_related("content").order_by("id"):
+        found[call.source_id].append(call)
+    return found
+
+
+def source_of(sample: Sample) -> Any:
+    """The ID that the sample's calls were made for. Reads `origin` where there is one."""
+    return sample.origin.public_id if sample.origin_id and sample.origin else sample.public_id
+
+
+def empty_answers_today(workspace: Workspace) -> int:
+    """How many empty answers of managed routes the workspace was not charged for today (UTC)."""
+    return EmptyAnswers.objects.filter(workspace=workspace, day=timezone.now().date()).values_list("count", flat=True).first() or 0
+
+
+def cost_evidence(workspace: Workspace, version: BenchmarkVersion, subjects: Sequence["ResolvedSubject"]) -> list[dict[str, Any]] | None:
+    """What earlier runs of this version and model in the workspace really cost a task: a record, not a forecast. None where there are none."""
+    routes = {subject.route.pk: index for index, subject in enumerate(subjects) if subject.route is not None}
+    rows = Subject.objects.filter(
+        run__workspace=workspace, run__phase=Phase.DONE, run_benchmark__version=version, route_id__in=routes, graded__gt=0
+    ).values_list("route_id", "graded", "usage_microusd", "fee_microusd")
+    costs: dict[int, list[int]] = {}
+    for route_id, graded, usage, fee in rows.order_by("-id")[:200]:
+        if usage + fee:
+            costs.setdefault(routes[route_id], []).append(-(-(usage + fee) // graded))
+    return [
+        {"subject_index": index, "count": len(each), "median_microusd_per_task": str(int(median(each)))}
+        for index, each in sorted(costs.items())
+    ] or None
+
+
+def task_at(run: Run, position: int) -> Task:
+    """The task at a position of the run's list, with its content. Raises `Task.DoesNotExist`."""
+    benchmark = RunBenchmark.objects.get(run=run, index=0)
+    ordinals = benchmark.ordinals()
+    if not 0 <= position < len(ordinals):
+        raise Task.DoesNotExist
+    return Task.objects.select_related("content", "version").get(version=benchmark.version_id, ordinal=ordinals[position])
+
+
+def samples_after(run: Run, key: int, *, limit: int) -> list[Sample]:
+    """The next samples past a sample's key, in the order they were stored, with their tasks' contents: for reading a whole run in parts."""
+    return list(samples_of(run).select_related("task__content").filter(pk__gt=key)[:limit])
+
+
+def previous_completed(subject: Subject) -> Subject | None:
+    """The same model on the same version in the last completed run before the subject's own. Reads `run` and `run_benchmark`."""
+    same = {"route_id": subject.route_id, "connection_id": subject.connection_id, "baseline": subject.baseline}
+    return (
+        Subject.objects.filter(
+            run__workspace=subject.run.workspace_id,
+            run__status=RunStatus.COMPLETED,
+            run_id__lt=subject.run_id,
+            run_benchmark__version=subject.run_benchmark.version_id,
+            kind=subject.kind,
+            **same,
+        )
+        .select_related("run", "run_benchmark")
+        .order_by("-run_id", "index")
+        .first()
+    )

@@ -1,0 +1,169 @@
+"""From the names of a request to the rows they mean: benchmark versions and subjects, as this workspace sees them now."""
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from catalog import queries as catalog
+from catalog.enums import RouteState
+from catalog.models import BenchmarkVersion, ModelRoute, RouteRate
+from common.errors import Refused
+from common.ids import parse_uuid
+from gateway import queries as gateway
+from gateway.baselines import NAMES as BASELINES
+from gateway.metering import FREE, Price
+from gateway.models import Connection
+from runs.enums import SubjectKind
+from runs.requests import QuoteRequest, SubjectRequest
+from workspaces.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedSubject:
+    """A model that will be asked, with the price it is asked at."""
+
+    kind: SubjectKind
+    label: str
+    reasoning: dict[str, Any] = field(default_factory=dict)
+    reasoning_source: str = "route_default"
+    route: ModelRoute | None = None
+    rate: RouteRate | None = None
+    connection: Connection | None = None
+    baseline: str = ""
+    seed: int = 0
+
+    @property
+    def price(self) -> Price:
+        """The managed price with the platform fee; free for connections and baselines."""
+        if self.rate is None:
+            return FREE
+        return Price(
+            self.rate.pk,
+            self.rate.input_microusd_per_mtok,
+            self.rate.cached_input_microusd_per_mtok,
+            self.rate.output_microusd_per_mtok,
+            Decimal(0) if self.rate.is_free else settings.PLATFORM_FEE_PERCENT,
+        )
+
+    def reference(self) -> dict[str, Any]:
+        """The subject as the API names it."""
+        if self.route is not None:
+            return {"kind": "managed", "route_id": self.route.route_id}
+        if self.connection is not None:
+            return {"kind": "connection", "connection_id": str(self.connection.public_id), "name": self.connection.name}
+        return {"kind": "baseline", "name": self.baseline, "seed": self.seed}
+
+
+def resolve_version(workspace: Workspace, request: QuoteRequest) -> BenchmarkVersion:
+    """The one version a request names. Raises Refused `several_benchmarks_unsupported`, `ambiguous_benchmark`, `benchmark_not_found`, `benchmark_retired`."""
+    if len(set(request.benchmarks)) > 1:
+        raise Refused("several_benchmarks_unsupported", "A run takes one benchmark for now; quote each by itself.")
+    name = request.benchmarks[0]
+    found = catalog.find_versions(workspace, name)
+    if not found:
+        closest = catalog.closest_names(workspace, name)
+        hint = f" Did you mean {', '.join(closest)}?" if closest else ""
+        raise Refused("benchmark_not_found", f"There is no benchmark {name!r}.{hint}", details={"closest": closest})
+    if len(found) > 1:
+        candidates = [version.profile_id for version in found]
+        raise Refused(
+            "ambiguous_benchmark",
+            f"{name!r} names several benchmarks: {', '.join(candidates)}. Name one by its ID.",
+            details={"candidates": candidates},
+        )
+    version = found[0]
+    check_quotable(version)
+    return version
+
+
+def check_quotable(version: BenchmarkVersion) -> None:
+    """Raise Refused unless new quotes of the version may be made."""
+    if version.state != "active" or version.benchmark.archived_at is not None:
+        raise Refused("benchmark_retired", f"{version.profile_id} takes no new runs. Earlier results stay; choose another version.")
+
+
+def resolve_subjects(workspace: Workspace, request: QuoteRequest) -> list[ResolvedSubject]:
+    """The subjects in the order asked for. Raises Refused `model_not_found`, `ambiguous_model`, `connection_unchecked`, `route_unavailable`, `duplicate_subject`."""
+    resolved = [_resolve(workspace, each, request.reasoning) for each in request.subjects]
+    seen: set[str] = set()
+    for subject in resolved:
+        identity = f"{subject.reference()} {subject.reasoning}"
+        if identity in seen:
+            raise Refused("duplicate_subject", f"{subject.label} is named twice with the same settings.")
+        seen.add(identity)
+    return _told_apart(resolved)
+
+
+def _told_apart(subjects: list[ResolvedSubject]) -> list[ResolvedSubject]:
+    """Labels made unique by the settings that differ."""
+    labels = [subject.label for subject in subjects]
+    told = []
+    for subject in subjects:
+        if labels.count(subject.label) > 1:
+            setting = next(iter(subject.reasoning.values()), None) if subject.reasoning else subject.seed if subject.baseline else "default"
+            subject = replace(subject, label=f"{subject.label} ({setting})")
+        told.append(subject)
+    return told
+
+
+def _resolve(workspace: Workspace, asked: SubjectRequest, default_reasoning: dict[str, Any]) -> ResolvedSubject:
+    reasoning = default_reasoning if asked.reasoning is None else asked.reasoning
+    source = "request" if reasoning else "route_default"
+    kind, name = asked.kind, asked.name
+    if kind is None and name in BASELINES:
+        kind = SubjectKind.BASELINE
+    if kind is None and name.startswith("connection:"):
+        kind, name = SubjectKind.CONNECTION, name.removeprefix("connection:")
+    if kind == SubjectKind.BASELINE:
+        if name not in BASELINES:
+            raise Refused(
+                "model_not_found", f"There is no baseline {name!r}; there are {', '.join(BASELINES)}.", details={"closest": list(BASELINES)}
+            )
+        return ResolvedSubject(kind, name, baseline=name, seed=asked.seed)
+    if kind == SubjectKind.CONNECTION:
+        connection = _connection(workspace, name)
+        return ResolvedSubject(kind, connection.name, reasoning, source, connection=connection)
+    route = _route(workspace, name)
+    rate = catalog.current_rate(route, timezone.now())
+    if rate is None:
+        raise Refused("route_unavailable", f"{route.route_id} has no price yet, so it cannot be quoted.")
+    return ResolvedSubject(SubjectKind.MANAGED, route.route_id, reasoning, source, route=route, rate=rate)
+
+
+def _connection(workspace: Workspace, name: str) -> Connection:
+    known = list(gateway.connections_for(workspace))
+    wanted = parse_uuid(name)
+    for connection in known:
+        if connection.public_id == wanted or connection.name == name:
+            if connection.checked_at is None:
+                raise Refused(
+                    "connection_unchecked",
+                    f"The connection {connection.name!r} has not been checked since it was made or changed. Check it first.",
+                    details={"connection_id": str(connection.public_id)},
+                )
+            return connection
+    raise Refused(
+        "model_not_found", f"There is no connection {name!r} in this workspace.", details={"closest": [each.name for each in known][:5]}
+    )
+
+
+def _route(workspace: Workspace, name: str) -> ModelRoute:
+    found = [route for route in catalog.find_routes(name) if route.state == RouteState.ACTIVE]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        candidates = [route.route_id for route in found]
+        raise Refused(
+            "ambiguous_model",
+            f"{name!r} names several models: {', '.join(candidates)}. Name one by its ID.",
+            details={"candidates": candidates},
+        )
+    by_name = [each for each in gateway.connections_for(workspace) if each.name == name]
+    hint = f" There is a connection of that name: write connection:{name}." if by_name else ""
+    closest = catalog.closest_routes(name)
+    if closest and not hint:
+        hint = f" Did you mean {', '.join(closest)}?"
+    raise Refused("model_not_found", f"There is no model {name!r}.{hint}", details={"closest": closest})
