@@ -1,7 +1,8 @@
 """Many rows at once, for tests of what lists cost: copies of a real run with its samples, and more of everything that is listed."""
 
 from collections.abc import Sequence
-from itertools import islice
+
+from django.db import connection
 
 from billing.enums import EntryKind
 from billing.models import Budget, LedgerEntry, Wallet
@@ -62,37 +63,67 @@ def add_tasks(version: BenchmarkVersion, count: int) -> None:
     TaskContent.objects.bulk_create((TaskContent(task=task, values={"question": "?"}, reference="0") for task in tasks), batch_size=BATCH)
 
 
-def add_samples(runs: Sequence[Run], version: BenchmarkVersion, count: int) -> None:
-    """Graded samples for the first subject of each run, `count` each, over the version's tasks, attempt after attempt."""
+def add_samples(run: Run, version: BenchmarkVersion, count: int) -> None:
+    """Graded samples for the run's first subject, over the version's tasks, attempt after attempt."""
+    subject = run.subjects.get(index=0)
     tasks = list(version.tasks.values_list("pk", flat=True))
-    subjects = Subject.objects.filter(run__in=[run.pk for run in runs], index=0)
-    samples = (
+    Sample.objects.bulk_create(
         Sample(
             run_benchmark_id=subject.run_benchmark_id,
-            subject_id=subject.pk,
-            task_id=tasks[n % len(tasks)],
-            position=n % len(tasks),
-            attempt=10 + n // len(tasks),
+            subject=subject,
+            task_id=task,
+            position=position,
+            attempt=10,
             status="graded",
-            correct=n % 3 == 0,
-            score=float(n % 3 == 0),
-            extracted=str(n),
+            correct=position % 3 == 0,
+            score=float(position % 3 == 0),
         )
-        for subject in subjects
-        for n in range(count)
+        for position, task in enumerate(tasks)
     )
-    while batch := list(islice(samples, BATCH)):
-        Sample.objects.bulk_create(batch)
+    for attempt in range(11, 11 + count // len(tasks)):
+        _insert_copies("WHERE old.subject_id = %s AND old.attempt = 10", [subject.pk], attempt=str(attempt))
+
+
+def share_samples(run: Run, runs: Sequence[Run], count: int) -> None:
+    """Give each of the runs copies of `count` of this run's samples."""
+    source = run.subjects.get(index=0)
+    first, last = runs[0].pk, runs[-1].pk
+    _insert_copies(
+        'JOIN runs_subject new ON new.run_id BETWEEN %s AND %s AND new."index" = 0 '
+        "WHERE old.subject_id = %s AND old.attempt = 10 AND old.position < %s",
+        [first, last, source.pk, count],
+        subject_id="new.id",
+        run_benchmark_id="new.run_benchmark_id",
+    )
 
 
 def add_calls(run: Run) -> None:
-    """A call for each of the run's samples that has none."""
-    ids = Sample.objects.filter(subject__run=run).values_list("public_id", flat=True)
-    there = set(Call.objects.filter(source_id__in=ids).values_list("source_id", flat=True))
-    Call.objects.bulk_create(
-        [Call(workspace_id=run.workspace_id, source_id=source, outcome="answered") for source in ids if source not in there],
-        batch_size=BATCH,
-    )
+    """A call for each of the run's samples that has none: copies of one."""
+    pattern = Call(workspace_id=run.workspace_id, source_id=new_id(), outcome="answered")
+    pattern.save()
+    columns = [field.column for field in Call._meta.concrete_fields if not field.primary_key]
+    given = {"public_id": _random_uuid(), "source_id": "sample.public_id"}
+    values = ", ".join(given.get(column, f"old.{column}") for column in columns)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO gateway_call ({', '.join(columns)}) SELECT {values} FROM gateway_call old, runs_sample sample "
+            "WHERE old.id = %s AND sample.subject_id IN (SELECT id FROM runs_subject WHERE run_id = %s) "
+            "AND sample.public_id NOT IN (SELECT source_id FROM gateway_call)",
+            [pattern.pk, run.pk],
+        )
+
+
+def _random_uuid() -> str:
+    return "gen_random_uuid()" if connection.vendor == "postgresql" else "lower(hex(randomblob(16)))"
+
+
+def _insert_copies(where: str, parameters: list[object], **changed: str) -> None:
+    """Copy the samples `old` that the clause finds, inside the database, with these columns changed."""
+    columns = [field.column for field in Sample._meta.concrete_fields if not field.primary_key]
+    given = {"public_id": _random_uuid(), **changed}
+    values = ", ".join(given.get(column, f"old.{column}") for column in columns)
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO runs_sample ({', '.join(columns)}) SELECT {values} FROM runs_sample old {where}", parameters)
 
 
 def add_listed(workspace: Workspace, owner: User, count: int) -> None:
