@@ -125,7 +125,7 @@ def _require_room(workspace: Workspace) -> None:
 
 def _check(file: BinaryIO, filename: str, wanted: ImportManifest, actor: Actor) -> tuple[RowStream, Checked, dict[str, Any]]:
     """The file, what its check found, and the version's manifest but for its tasks."""
-    name = PurePath(filename).name
+    name = PurePath(filename.encode("utf-8", "replace").decode().replace("\0", "?")).name  # a file's name may be any bytes
     stream = open_rows(file, name, format=wanted.format, header=wanted.header, delimiter=wanted.delimiter, encoding=wanted.encoding)
     document = build_manifest(
         name=wanted.name,

@@ -17,7 +17,7 @@ from imports.reading import RowStream, Warned
 from imports.reading.rows import missing_column, unreadable
 
 MAX_TEXT_CHARS = 256 * 1024 * 1024
-"""Of all rendered prompts together. A text file cannot reach it; a small Parquet file that repeats long texts can."""
+"""Of all mapped values together. A text file cannot reach it; a small Parquet file that repeats long texts can."""
 MIN_GUARDED_CHARS = 20
 MAX_PROBLEMS = 50
 MAX_EXAMPLES = 10
@@ -55,6 +55,10 @@ def check_rows(stream: RowStream, manifest: ImportManifest, template: dict[str, 
     count = chars = 0
     for row in stream.rows(manifest.columns.chosen):
         count += 1
+        chars += _chars(row.values)
+        if chars > MAX_TEXT_CHARS:
+            message = f"The mapped columns exceed {MAX_TEXT_CHARS:,} characters by row {row.number}. Take a sample of the rows."
+            raise Refused("private_benchmark_too_large", message, status=413)
         try:
             found = mapped(row)
             first = first_rows.setdefault(found.task.task_id, row.number)
@@ -62,14 +66,10 @@ def check_rows(stream: RowStream, manifest: ImportManifest, template: dict[str, 
                 problems.duplicate(found.task.task_id, first, row.number)
                 raise RowProblem(f'the ID "{found.task.task_id}" is also that of row {first}', code=_DUPLICATE_ID)
             messages = render_messages(template, found.task.values)
-            chars += len(messages[-1]["content"])
             _check_messages(messages, found, manifest)
         except RowProblem as problem:
             problems.add(row.number, row.line, problem, is_unread=bool(row.problem))
             continue
-        if chars > MAX_TEXT_CHARS:
-            message = f"The rendered prompts exceed {MAX_TEXT_CHARS:,} characters by row {row.number}. Take a sample of the rows."
-            raise Refused("private_benchmark_too_large", message, status=413)
         notes.add(found)
         if len(preview) < PREVIEW_ROWS:
             shown = [{**message, "content": redact(message["content"])} for message in messages]
@@ -78,6 +78,15 @@ def check_rows(stream: RowStream, manifest: ImportManifest, template: dict[str, 
         raise Refused("byob_no_rows", "The file has no rows.")
     problems.refuse(count, stream)
     return Checked(count, preview, [*stream.warnings, *notes.warnings()])
+
+
+def _chars(value: Any) -> int:
+    """The characters of all texts in a value."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_chars, value.values()))
+    return sum(map(_chars, value)) if isinstance(value, list) else 0
 
 
 def _check_messages(messages: Sequence[dict[str, str]], row: MappedRow, manifest: ImportManifest) -> None:

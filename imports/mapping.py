@@ -164,6 +164,8 @@ def _choices(row: Row, columns: Columns) -> list[str]:
     if columns.choices_in_one:
         column = columns.choices[0]
         items = _choice_list(row, column)
+        if not 2 <= len(items) <= MAX_CHOICES:
+            raise RowProblem(f"has {len(items)} choices; there must be 2 to {MAX_CHOICES}", column=column)
         choices = [_text(item, column) for item in items]
     else:
         column = columns.choices[0]
@@ -172,8 +174,6 @@ def _choices(row: Row, columns: Columns) -> list[str]:
         if not choice.strip():
             at = column if columns.choices_in_one else columns.choices[position - 1]
             raise RowProblem(f"choice {position} is empty", column=at)
-    if not 2 <= len(choices) <= MAX_CHOICES:
-        raise RowProblem(f"has {len(choices)} choices; there must be 2 to {MAX_CHOICES}", column=column)
     return choices
 
 

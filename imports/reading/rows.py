@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from common.errors import Refused
+from common.redaction import redact
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ROWS = 100_000
@@ -106,8 +107,9 @@ def unreadable(message: str, **details: Any) -> Refused:
 
 def missing_column(name: str, columns: Collection[str]) -> Refused:
     """The refusal that names the columns there are, the closest first."""
+    columns = [redact(column) for column in columns]
     closest = get_close_matches(name, columns, n=1)
     hint = f' Did you mean "{closest[0]}"?' if closest else ""
-    shown = ", ".join(f'"{column}"' for column in list(columns)[:30])
+    shown = ", ".join(f'"{column}"' for column in columns[:30])
     message = f'The file has no column "{name}".{hint} Its columns are {shown}.'
-    return Refused("byob_missing_column", message, details={"column": name, "columns": list(columns)[:200]})
+    return Refused("byob_missing_column", message, details={"column": name, "columns": columns[:200]})

@@ -131,6 +131,12 @@ def test_uploaded_file_of_django_is_read(workspace: Workspace) -> None:
     assert (report.rows, version.task_count) == (2, 2)
 
 
+def test_file_name_that_is_no_text_is_stored_as_text(workspace: Workspace) -> None:
+    version = import_benchmark(workspace, actor=SYSTEM, file=io.BytesIO(ROWS), filename="caf\udce9\0.jsonl", manifest=CAPITALS)
+    assert version.source_file is not None
+    assert version.source_file.name == "caf??.jsonl"
+
+
 def test_dry_run_reports_and_creates_nothing(workspace: Workspace) -> None:
     before = counts()
     report = check_benchmark(workspace, actor=SYSTEM, file=io.BytesIO(ROWS), filename="a.jsonl", manifest=CAPITALS)

@@ -338,6 +338,11 @@ def test_credentials_are_hidden_in_the_preview_and_warned_of() -> None:
     assert problems(refused.details["rows"]) == [(1, "the answer '[redacted]' is not a number")]
 
 
+def test_credential_taken_for_a_column_is_hidden_in_the_refusal() -> None:
+    refused = refusal("sk-" + "a1B2" * 8 + ",2\nq,3\n", SUMS, name="a.csv")
+    assert (refused.code, refused.details["columns"]) == ("byob_missing_column", ["[redacted]", "2"])
+
+
 def test_preview_is_the_first_three_rows_as_the_model_receives_them() -> None:
     report = checked(questions(1, 2, 3, 4), SUMS, system_prompt="Count {well}.", prompt_template="{question} = ?")
     assert report.preview[2] == {

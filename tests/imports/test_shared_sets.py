@@ -29,7 +29,7 @@ MMLU = {
     "columns": {"question": "column_1", "choices": ["column_2", "column_3", "column_4", "column_5"], "answer": "column_6"},
     "prompt_template": "{question}\n{choices}\nAnswer:",
 }
-MMLU_PRO = {
+MMLU_PRO: dict[str, Any] = {
     "task": "multiple_choice",
     "columns": {"id": "question_id", "question": "question", "choices": "options", "answer": "answer_index", "group": "category"},
     "prompt_template": "{question}\n{choices}",
