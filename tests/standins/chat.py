@@ -28,6 +28,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+import orjson
+
 from tests.standins.http import Connection, Reply, Request
 
 GSM8K_MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
@@ -151,7 +153,8 @@ class ChatServer:
         self.connections: set[Connection] = set()
         self._asked: Counter[tuple[str, str]] = Counter()
         self._answered: set[tuple[str, str]] = set()
-        self._found: dict[tuple[int, str], str] = {}
+        self._keys: dict[tuple[int, str], str] = {}
+        """The known question within each question asked."""
 
     @property
     def url(self) -> str:
@@ -231,7 +234,7 @@ class ChatServer:
 
     def _read(self, request: Request) -> Asked | None:
         try:
-            body = json.loads(request.body)
+            body = orjson.loads(request.body)
             key = str(body["model"]), last_user_message(body["messages"])
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
@@ -279,13 +282,12 @@ class ChatServer:
             return answers
         if not isinstance(answers, Mapping):
             return answers(messages)
-        if question in answers:
-            return answers[question]
-        key = (id(answers), question)
-        if key not in self._found:
-            within = [known for known in answers if known in question]
-            self._found[key] = answers[max(within, key=len)] if within else ""
-        return self._found[key]
+        asked = id(answers), question
+        if asked not in self._keys:
+            lines = [part for line in question.splitlines() for part in (line.strip(), line.partition(": ")[2].strip())]
+            within = [part for part in (question, *lines) if part in answers] or [known for known in answers if known in question]
+            self._keys[asked] = max(within, key=len, default="")
+        return answers.get(self._keys[asked], "")
 
 
 def gsm8k_models(path: Path) -> dict[str, dict[str, str]]:
