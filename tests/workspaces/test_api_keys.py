@@ -52,7 +52,16 @@ def test_right_text_is_recognised(key_and_text: tuple[ApiKey, str]) -> None:
 
 def test_wrong_text_is_not(key_and_text: tuple[ApiKey, str]) -> None:
     _, text = key_and_text
-    wrong = [text[:-1], text + "x", text[:-1] + ("a" if text[-1] != "a" else "b"), text.replace("er_", "xx_"), "", "er__", f"er_abcdefgh_{'a' * 40}", text + "\n"]
+    wrong = [
+        text[:-1],
+        text + "x",
+        text[:-1] + ("a" if text[-1] != "a" else "b"),
+        text.replace("er_", "xx_"),
+        "",
+        "er__",
+        f"er_abcdefgh_{'a' * 40}",
+        text + "\n",
+    ]
     assert [authenticate_key(candidate) for candidate in wrong] == [None] * len(wrong)
 
 
