@@ -26,7 +26,7 @@ from workspaces.requests import PersonRequest
 @page
 def wallet(request: PersonRequest) -> HttpResponse:
     workspace = required_workspace(request)
-    return _wallet_page(request, actor_of_user(request.user), workspace, form=_limit_form(workspace))
+    return _wallet_page(request, actor_of_user(request.user), workspace)
 
 
 @require_POST
@@ -79,8 +79,11 @@ def _ceiling_page(request: PersonRequest, actor: Actor, key: ApiKey, *, form: Ce
     return render_page(request, "billing/key_ceiling.html", context, partial="ceiling", status=status)
 
 
-def _wallet_page(request: PersonRequest, actor: Actor, workspace: Workspace, *, form: MonthlyLimitForm, status: int = 200) -> HttpResponse:
+def _wallet_page(
+    request: PersonRequest, actor: Actor, workspace: Workspace, *, form: MonthlyLimitForm | None = None, status: int = 200
+) -> HttpResponse:
     require(can_read_billing(actor, workspace))
+    limit = monthly_limit(workspace)
     allowances = allowances_of_keys(workspace)
     keys = {str(key.lineage): key for key in reversed(api_keys_for(workspace))}
     context = {
@@ -89,15 +92,11 @@ def _wallet_page(request: PersonRequest, actor: Actor, workspace: Workspace, *, 
         "entries": page_of(entries_for(workspace), cursor=request.GET.get("cursor"), limit=50),
         "cursor": request.GET.get("cursor"),
         "key_rows": [{"key": key, "allowance": allowances[lineage]} for lineage, key in keys.items() if lineage in allowances],
-        "limit": monthly_limit(workspace),
-        "form": form,
+        "limit": limit,
+        "form": form or MonthlyLimitForm(initial={"monthly": _as_typed(limit)}),
         "can_manage": can_manage_workspace(actor, workspace),
     }
     return render_page(request, "billing/wallet.html", context, status=status)
-
-
-def _limit_form(workspace: Workspace) -> MonthlyLimitForm:
-    return MonthlyLimitForm(initial={"monthly": _as_typed(monthly_limit(workspace))})
 
 
 def _as_typed(microusd: int | None) -> str:
