@@ -39,7 +39,7 @@ _AUTHENTICATION_WORDS = (
 )
 _MODEL_KINDS = ("model_not_found", "model_not_available", "invalid_model", "unknown_model", "deploymentnotfound", "model_not_exist")
 _MODEL_WORDS = re.compile(
-    r"(?:unknown|invalid|no such|not a valid) model\b|not a valid model|invalid model|"
+    r"(?:unknown|invalid|no such|not a valid) model\b|"
     r"\bmodel\b.{0,120}?(?:not found|not exist|not available|not supported|is unknown|not have access|deprecated|decommissioned)",
     re.DOTALL,
 )
