@@ -16,7 +16,7 @@ from workspaces.permissions import can_run
 from workspaces.queries import current_workspace
 
 BENCHMARKS_A_PAGE = 60
-TASKS_A_PAGE = 50
+TASKS_A_PAGE = 20
 FILTERS = ("q", "category", "grader", "source")
 
 

@@ -13,7 +13,7 @@ from catalog.rendering import render_messages
 from common.pages import page_of
 from common.web import page, render_page
 from runs import documents, queries
-from runs.enums import Flag, SampleStatus
+from runs.enums import Flag, SampleStatus, SubjectKind
 
 SAMPLES_A_PAGE = 50
 FILTERS = ("subject", "status", "verdict", "flag", "group", "q")
@@ -62,7 +62,10 @@ def sample(request: HttpRequest, run_id: UUID, position: int) -> HttpResponse:
     task = queries.task_at(run, position)
     found = queries.samples_of_task(run, position)
     calls = queries.calls_of_samples(found)
-    answers = [documents.sample_document(each, calls) | {"label": each.subject.label} for each in found]
+    answers = [
+        documents.sample_document(each, calls) | {"label": each.subject.label, "is_baseline": each.subject.kind == SubjectKind.BASELINE}
+        for each in found
+    ]
     answered = {each.subject_id for each in found}
     policy = benchmark.version.export_policy
     is_expired = run.content_expired_at is not None
