@@ -56,9 +56,8 @@ class ChatClient:
         A parameter that the endpoint refuses is renamed (the output limit) or left out (temperature, stop, seed), and the request is sent
         again at once. Where that worked, what was learned is written to `target.quirks`.
         """
-        names = [name for name in LIMIT_NAMES if name != target.quirks.get("limit_name")]
-        if len(names) < len(LIMIT_NAMES):
-            names = [target.quirks["limit_name"], *names]
+        known = target.quirks.get("limit_name")
+        names = sorted(LIMIT_NAMES, key=lambda name: name != known)
         left_out = set(target.quirks.get("left_out", ()))
         learned = False
         while True:
