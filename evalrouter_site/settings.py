@@ -260,8 +260,9 @@ PROVIDER_UNAVAILABLE_SECONDS = env_float("PROVIDER_UNAVAILABLE_SECONDS", 15 * 60
 
 # ── The queue ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-CELERY_BROKER_URL = env_str("CELERY_BROKER_URL", "filesystem://")
+CELERY_BROKER_URL = env_str("CELERY_BROKER_URL", "filesystem://localhost")
 if CELERY_BROKER_URL.startswith("filesystem"):
+    CELERY_BROKER_TRANSPORT = "common.filequeue:Transport"
     _queue_dir, _control_dir = DATA_DIR / "queue", DATA_DIR / "queue-control"
     for _directory in (_queue_dir, _control_dir):
         _directory.mkdir(parents=True, exist_ok=True)
