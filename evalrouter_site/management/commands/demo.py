@@ -50,9 +50,10 @@ class Command(BaseCommand):
                 state = kept_state(state_path) or make_state(state_path)
                 wait_for_server(local, process, log)
                 self.say(f"\n  Sign in    {settings.SITE_URL}/login")
-                self.say(f"  E-mail     {state.email}\n  Password   {state.password}\n")
+                self.say(f"  E-mail     {state.email}\n  Password   {state.password}")
                 if found:
-                    self.say(f"  Found {found.model} at {found.endpoint}; what its provider bills is between you and them.\n")
+                    self.say(f"\n  Found {found.model} at {found.endpoint}; what its provider bills is between you and them.")
+                self.say("")
                 run = DemoFlow(Api(f"{local}/v1", state.api_key), state, state_path, sys.stdout).run(found)
                 self.say(f"\n  Report     {run['report_url']}")
                 if not found:
