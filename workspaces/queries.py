@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import cast
 from uuid import UUID
 
+from allauth.account.models import EmailAddress
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
@@ -37,6 +38,11 @@ def get_workspace_of(user: User, workspace_id: UUID | str) -> Workspace:
 def get_membership(user: User, workspace: Workspace) -> Membership:
     """The person's membership in the workspace. Raises Membership.DoesNotExist."""
     return Membership.objects.select_related("workspace", "user").get(user=user, workspace=workspace)
+
+
+def has_verified_address(user: User) -> bool:
+    """Whether the person has shown that some address is theirs."""
+    return EmailAddress.objects.filter(user=user, verified=True).exists()
 
 
 # ── The workspace a request works in ────────────────────────────────────────────────────────────────────────────────

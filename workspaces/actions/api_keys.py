@@ -150,7 +150,7 @@ def revoke_api_key(key: ApiKey, *, actor: Actor) -> ApiKey:
     return row
 
 
-def authenticate_key(text: str) -> Actor | None:
+def authenticate_key(text: str) -> Actor | None:  # lint: actors (it is what finds the actor)
     """The key with this text as an actor; None for one that is unknown, wrong, revoked or expired. Its use is noted once a minute."""
     given = read_key_text(text)
     if given is None:

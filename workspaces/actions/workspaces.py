@@ -10,6 +10,7 @@ from workspaces.actors import SYSTEM, Actor, actor_of_user
 from workspaces.enums import Role
 from workspaces.models import Membership, User, Workspace
 from workspaces.permissions import can_manage_workspace, require
+from workspaces.queries import has_verified_address
 from workspaces.signals import workspace_created
 
 MAX_NAME = 120
@@ -81,11 +82,6 @@ def change_name(user: User, *, actor: Actor, name: str) -> User:
     user.name = " ".join(name.split())[:MAX_NAME]
     user.save(update_fields=["name"])
     return user
-
-
-def has_verified_address(user: User) -> bool:
-    """Whether the person has shown that some address is theirs."""
-    return EmailAddress.objects.filter(user=user, verified=True).exists()
 
 
 def _make_workspace(user: User, *, actor: Actor, name: str) -> Workspace:
