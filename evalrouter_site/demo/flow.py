@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
+from common.money import format_usd
 from evalrouter_site.demo.account import DemoState
 from evalrouter_site.demo.client import Api, ApiError
 from evalrouter_site.demo.models import FoundModel
@@ -63,7 +64,7 @@ class DemoFlow:
                 made = self.api.post(
                     "/connections",
                     {
-                        "name": f"{found.model} ({len(self.state.connections) + 1})",
+                        "name": f"{found.model} ({count + 1})" if (count := len(self.state.connections)) else found.model,
                         "endpoint": found.endpoint,
                         "model": found.model,
                         "api_key": found.api_key,
@@ -104,9 +105,7 @@ class DemoFlow:
             "/quotes",
             {
                 "subjects": subjects,
-                "selection": {"profile_ids": [benchmark["latest_version"]]}
-                if "@" in str(benchmark["latest_version"])
-                else {"profile_ids": [f"{benchmark['slug']}@{benchmark['latest_version']}"]},
+                "selection": {"profile_ids": [f"{benchmark['slug']}@{benchmark['latest_version']}"]},
                 "coverage": coverage,
                 "name": "Demo comparison",
             },
@@ -147,6 +146,4 @@ def _has_choices(benchmark: dict[str, Any]) -> bool:
 
 
 def _usd(microusd: str) -> str:
-    from common.money import format_usd
-
     return format_usd(int(microusd))
