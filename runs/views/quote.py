@@ -42,6 +42,7 @@ def quote_context(request: HttpRequest, found: Quote, *, refusal: Refused | None
         "document": document,
         "plan": plan,
         "calls": plan["total_tasks"] * plan["attempts_per_task"] * len(plan["subjects"]),
+        "evidence": {each["subject_index"]: each for each in plan["evidence"] or []},
         "most_microusd": min(found.ceiling_microusd, found.cap_microusd) if found.cap_microusd is not None else found.ceiling_microusd,
         "cap_binds": found.cap_microusd is not None and found.cap_microusd < found.ceiling_microusd,
         "has_external": any(subject["external_charges"] for subject in plan["subjects"]),

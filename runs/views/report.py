@@ -54,7 +54,7 @@ def final_context(run: Run) -> dict[str, Any]:
         "result": result,
         "compare": compare,
         "rows": ranked_rows(result, compare),
-        "is_ranked": compare is not None and compare["winner_named"],
+        "is_judged": compare is not None and compare["bounds"] is None,
         "forest": scores_chart(result, compare) if compare else None,
         "differences": differences_chart(compare) if compare else None,
         "labels": {subject["index"]: subject["label"] for subject in result["subjects"]},
