@@ -4,13 +4,16 @@ Personas are named for their relation to `workspace`: `owner`, `member` and `vie
 `other_workspace` and nothing here.
 """
 
+import importlib
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.db import connection
 from django.test import Client
 
 from catalog.models import BenchmarkVersion, ModelRoute
@@ -33,6 +36,25 @@ def _fresh_cache() -> Iterator[None]:
     """Rate limits and other counts of one test do not reach the next."""
     yield
     cache.clear()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _emptied_ledger() -> Iterator[None]:
+    """Emptying SQLite's tables after a test that commits is a DELETE, which the ledger refuses: lift its triggers for that moment."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    triggers: dict[str, str] = importlib.import_module("billing.migrations.0003_refuse_changes_of_the_ledger").SQLITE
+    operations = type(connection.ops)
+    real = operations.sql_flush
+
+    def sql_flush(self: Any, style: Any, tables: Any, **options: Any) -> list[str]:
+        lifted = [f"DROP TRIGGER {name}" for name in triggers]
+        return [*lifted, *real(self, style, tables, **options), *triggers.values()]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(operations, "sql_flush", sql_flush)
+        yield
 
 
 @pytest.fixture
