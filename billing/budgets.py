@@ -1,7 +1,10 @@
 """Budgets: what metered work may spend, checked and reserved in one place.
 
-Locks are taken in one order everywhere: budget, key allowance, workspace allowance, wallet. The functions here take the ones they need themselves;
-the caller holds the transaction. A budget with a cap has its whole bound held from the start, so its slices touch no other row.
+Locks are taken in one order everywhere: budget, hold, key allowance, workspace allowance, wallet. The functions here take the ones they
+need themselves; the caller holds the transaction. A budget with a cap has its whole bound held from the start, so its slices touch no
+other row.
+
+A budget counts against the month in which it was opened, with all it spends, also where the work goes on into the next.
 """
 
 from collections.abc import Sequence
@@ -64,7 +67,7 @@ class _Limits:
         for allowance in (self.key, self.workspace):
             if allowance is not None:
                 allowance.reserved_microusd += amount
-                allowance.save(update_fields=["reserved_microusd"])
+                allowance.save(update_fields=["reserved_microusd", "ceiling_microusd"])
 
 
 def _month(now: datetime) -> str:
@@ -77,13 +80,14 @@ def _allowance(workspace: Workspace, kind: AllowanceKind, subject: str) -> Allow
 
 
 def _workspace_allowance(workspace: Workspace, now: datetime) -> Allowance:
-    """This month's, locked, with the workspace's present limit. A limit below what is spent already leaves nothing, it does not fail."""
-    allowance = _allowance(workspace, AllowanceKind.WORKSPACE_BUDGET, _month(now))
-    limit = WorkspaceLimit.objects.filter(workspace=workspace).values_list("monthly_microusd", flat=True).first()
-    ceiling = None if limit is None else max(limit, allowance.reserved_microusd + allowance.spent_microusd)
-    if ceiling != allowance.ceiling_microusd:
-        allowance.ceiling_microusd = ceiling
-        allowance.save(update_fields=["ceiling_microusd"])
+    """This month's, locked, with the workspace's present limit."""
+    return _with_present_limit(_allowance(workspace, AllowanceKind.WORKSPACE_BUDGET, _month(now)))
+
+
+def _with_present_limit(allowance: Allowance) -> Allowance:
+    """A workspace's allowance, with the limit that holds now. One below what is spent already leaves nothing, it does not fail."""
+    limit = WorkspaceLimit.objects.filter(workspace=allowance.workspace_id).values_list("monthly_microusd", flat=True).first()
+    allowance.ceiling_microusd = None if limit is None else max(limit, allowance.reserved_microusd + allowance.spent_microusd)
     return allowance
 
 
@@ -159,8 +163,11 @@ def settle_and_reserve(budget: Budget, *, settled: int, returned: int, wants: Se
     """Move a locked budget by one batch: settle charges, take back `returned` of the reservation, then reserve for each want in turn.
 
     Of each want at most a quarter of what is free is granted, but at least its `least` where that fits; otherwise 0. Returns the grants.
-    Saves the budget once; touches wallet and allowances only where the hold must grow.
+    Saves the budget once; touches wallet and allowances only where the hold must grow. Raises ValueError for a closed budget: its entries
+    are written, so nothing may be settled any more.
     """
+    if budget.closed_at is not None:
+        raise ValueError(f"{budget.source} is closed")
     budget.settled_microusd += settled
     budget.reserved_microusd -= returned
     grants = []
@@ -184,17 +191,12 @@ def _grow_hold(budget: Budget, granted: int, least: int) -> int:
     covered = hold.amount_microusd - budget.settled_microusd - budget.reserved_microusd
     if covered >= granted:
         return granted
-    key = Allowance.objects.select_for_update().get(pk=budget.key_allowance_id) if budget.key_allowance_id else None
-    workspace = Allowance.objects.select_for_update().get(pk=budget.workspace_allowance_id)
-    limits = _Limits(key=key, workspace=workspace, wallet=lock_wallet(budget.wallet_id))
-    left, binding = limits.least()
+    limits = _locked_limits(budget)
+    left, _ = limits.least()
     step = max(granted - covered, (budget.bound_microusd - hold.amount_microusd) // HOLD_STEPS)
     growth = min(step, left, budget.bound_microusd - hold.amount_microusd)
     granted = min(granted, covered + growth)
     if granted < least:
-        if binding != budget.bound_by:
-            budget.bound_by = binding
-            budget.save(update_fields=["bound_by"])
         return 0
     hold.amount_microusd += growth
     hold.save(update_fields=["amount_microusd"])
@@ -202,10 +204,25 @@ def _grow_hold(budget: Budget, granted: int, least: int) -> int:
     return granted
 
 
-def return_reservation(source: str, amount: int) -> None:
-    """Give back what a dead lease had reserved."""
-    if amount:
-        Budget.objects.filter(source=source).update(reserved_microusd=F("reserved_microusd") - amount)
+def _locked_limits(budget: Budget) -> _Limits:
+    allowances = Allowance.objects.select_for_update()
+    key = None if budget.key_allowance_id is None else allowances.get(pk=budget.key_allowance_id)
+    workspace = _with_present_limit(allowances.get(pk=budget.workspace_allowance_id or 0))
+    return _Limits(key=key, workspace=workspace, wallet=lock_wallet(budget.wallet_id))
+
+
+def spendable(budget: Budget) -> tuple[int, Bound]:
+    """The most that a reservation could get now, in micro-USD, and what binds it: the bound, or, without a cap, what the limits leave.
+
+    Read without locks: what is really granted `settle_and_reserve` decides.
+    """
+    free, bound = budget.free_microusd, Bound(budget.bound_by)
+    if budget.cap_microusd is not None or budget.hold is None or budget.workspace_allowance is None:
+        return free, bound
+    limits = _Limits(key=budget.key_allowance, workspace=_with_present_limit(budget.workspace_allowance), wallet=budget.wallet)
+    left, binding = limits.least()
+    backed = budget.hold.amount_microusd - budget.settled_microusd - budget.reserved_microusd + left
+    return (free, bound) if free <= backed else (backed, binding)
 
 
 def close_budget(source: str, *, charges: list[Charge], actor_label: str = "") -> Budget:

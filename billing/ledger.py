@@ -2,11 +2,19 @@
 
 from billing.enums import EntryKind
 from billing.models import LedgerEntry, Wallet
+from billing.signals import credit_returned
 from workspaces.models import Workspace
 
 
+class EntryDiffers(ValueError):
+    """Under the idempotency key stands an entry of another wallet, kind or amount."""
+
+
 def lock_wallet(wallet_id: int) -> Wallet:
-    """The wallet under its row lock. Call it once a transaction, after every other lock (the order: shard, subject, run, budget, allowance, wallet)."""
+    """The wallet under its row lock. Call it once a transaction, after every other lock.
+
+    The order is: shard, subject, run, budget, allowance, wallet.
+    """
     return Wallet.objects.select_for_update().get(pk=wallet_id)
 
 
@@ -16,20 +24,28 @@ def wallet_id_of(workspace: Workspace) -> int:
     return wallet.pk
 
 
+def entry_under(key: str) -> LedgerEntry | None:
+    """The entry that stands under the idempotency key."""
+    return LedgerEntry.objects.filter(idempotency_key=key).first()
+
+
 def post_entry(
     wallet: Wallet, kind: EntryKind, amount_microusd: int, *, key: str, source: str = "", note: str = "", actor_label: str = ""
-) -> LedgerEntry:
+) -> tuple[LedgerEntry, bool]:
     """Write one entry and move the locked wallet's balance by it.
 
-    Returns the entry that stands under the key: written now, or earlier by another try of the same thing.
+    Returns the entry that stands under the key, and whether it was written now: another try of the same thing finds the one there is.
+    Raises `EntryDiffers` where the key stands for something else, and IntegrityError where another wallet took it at the same moment.
     The wallet instance is changed too, so that several entries can follow one lock.
     """
-    standing = LedgerEntry.objects.filter(idempotency_key=key).first()
+    standing = entry_under(key)
     if standing is not None:
-        return standing
+        if (standing.wallet_id, standing.kind, standing.amount_microusd) != (wallet.pk, kind, amount_microusd):
+            raise EntryDiffers(f"{key} stands for {standing}, not for {kind} {amount_microusd}")
+        return standing, False
     wallet.balance_microusd += amount_microusd
     wallet.save(update_fields=["balance_microusd"])
-    return LedgerEntry.objects.create(
+    entry = LedgerEntry.objects.create(
         wallet=wallet,
         kind=kind,
         amount_microusd=amount_microusd,
@@ -39,3 +55,6 @@ def post_entry(
         idempotency_key=key,
         actor_label=actor_label,
     )
+    if amount_microusd > 0:
+        credit_returned.send(Wallet, workspace_id=wallet.workspace_id)
+    return entry, True

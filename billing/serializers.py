@@ -28,14 +28,14 @@ class EntryShape(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(choices=EntryKind.values)
     amount_microusd = SignedMoney(help_text="Negative where it was spent.")
     balance_after_microusd = SignedMoney()
-    source = serializers.CharField(allow_null=True, help_text="What it came from, such as `run:<id>`.")
+    source = serializers.CharField(allow_null=True, help_text="What it came from, such as `run:<id>`.")  # type: ignore[assignment]
     note = serializers.CharField(allow_null=True)
     created_at = serializers.DateTimeField()
 
 
 class ApiKeyShape(serializers.Serializer[Any]):
     id = serializers.UUIDField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     prefix = serializers.CharField(help_text="The beginning of the secret, to tell keys apart.")
     scopes = serializers.ListField(child=serializers.ChoiceField(choices=Scope.values))
     status = serializers.ChoiceField(choices=("live", "expired", "revoked"))
@@ -55,14 +55,14 @@ class NewApiKeyShape(ApiKeyShape):
 
 
 class ApiKeyCreateBody(Strict):
-    label = Text(max_length=80)
+    label = Text(max_length=80)  # type: ignore[assignment]
     scopes = serializers.ListField(child=Choice(choices=Scope.values), min_length=1, max_length=len(Scope.values))
     spend_ceiling_microusd = Money(required=False, allow_null=True)
     expires_at = Moment(required=False, allow_null=True)
 
 
 class ApiKeyChangeBody(Strict):
-    label = Text(required=False, max_length=80)
+    label = Text(required=False, max_length=80)  # type: ignore[assignment]
     scopes = serializers.ListField(required=False, child=Choice(choices=Scope.values), min_length=1, max_length=len(Scope.values))
     spend_ceiling_microusd = Money(required=False, allow_null=True, help_text="Null lifts the ceiling.")
     expires_at = Moment(required=False, allow_null=True)

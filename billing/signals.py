@@ -3,4 +3,8 @@
 from django.dispatch import Signal
 
 credit_returned = Signal()
-"""Sent with `workspace_id` (the database key) when credit came into a wallet or a hold was released. Sender: the Wallet class."""
+"""Sent with `workspace_id` (the database key) when a workspace may spend more than before. Sender: the Wallet class.
+
+Credit came into its wallet, a hold was released, or a limit was raised. The wallet is locked then, last of all locks: a listener that
+wants others takes them after the commit.
+"""
