@@ -3,3 +3,6 @@ from django.apps import AppConfig
 
 class RunsConfig(AppConfig):
     name = "runs"
+
+    def ready(self) -> None:
+        from runs import receivers  # noqa: F401

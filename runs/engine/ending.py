@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django.db.models import Sum
 
+from billing import budgets
 from billing.enums import Bound
 from billing.models import Budget
 from common.jobs import enqueue_on_commit
@@ -56,13 +57,11 @@ def _reason(run: Run, now: datetime) -> str | None:
     if any(need is None for need in needs):
         return None
     budget = Budget.objects.select_for_update().get(source=run.budget_source)
-    reserved = shards_slices(run)
-    if reserved or (
-        budget.bound_by in {Bound.CAP, Bound.CEILING} and min(need for need in needs if need is not None) <= budget.free_microusd
-    ):
+    spendable, binding = budgets.spendable(budget)
+    if shards_slices(run) or min(need for need in needs if need is not None) <= spendable:
         Shard.objects.filter(run=run, is_done=False).update(parked_need_microusd=None)
         return None
-    return _REASON_OF_BOUND[Bound(budget.bound_by)]
+    return _REASON_OF_BOUND[binding]
 
 
 def shards_slices(run: Run) -> int:

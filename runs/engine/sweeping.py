@@ -76,6 +76,17 @@ def take_back_lease(shard_id: int, now: datetime) -> bool:
     return True
 
 
+def wake_workspace(workspace_id: int) -> int:
+    """Let parked shards of the workspace's live runs without a cap be leased again; returns how many. A cap holds its money from the start.
+
+    Shards that are locked are passed over: whoever holds them is deciding about them now, with the money that is there now.
+    """
+    parked = Shard.objects.filter(run__workspace_id=workspace_id, run__phase__in=LIVE, is_done=False, parked_need_microusd__isnull=False)
+    with transaction.atomic():
+        found = parked.filter(run__quote__cap_microusd__isnull=True).select_for_update(of=("self",), skip_locked=True)
+        return Shard.objects.filter(pk__in=list(found.values_list("pk", flat=True))).update(parked_need_microusd=None)
+
+
 def _suspects(shard: Shard, subject: Subject) -> list[int]:
     """Positions under the shard's mark that have no sample: they were perhaps sent. A baseline sends nothing."""
     if subject.kind == SubjectKind.BASELINE:
