@@ -1,6 +1,7 @@
 """Money is an integer of micro-USD everywhere; this module is the only place that turns it into text and back."""
 
-from decimal import ROUND_CEILING, Decimal, InvalidOperation
+import re
+from decimal import ROUND_CEILING, Decimal
 
 MICRO = 1_000_000
 MAX_MICROUSD = 10**15
@@ -11,18 +12,23 @@ class InvalidAmount(ValueError):
     """The text is not an amount of money of at most six decimals."""
 
 
+_USD = re.compile(r"([+-]?)\$?(\d{1,3}(?:,\d{3})+|\d*)(?:\.(\d*))?", re.ASCII)
+
+
 def parse_usd(text: str) -> int:
-    """Micro-USD of an amount written in USD ("5", "$1,250.00", "0.000001"). Raises `InvalidAmount`."""
-    cleaned = text.strip().removeprefix("$").replace(",", "")
-    try:
-        scaled = Decimal(cleaned) * MICRO
-    except InvalidOperation:
-        raise InvalidAmount(f"{text!r} is not an amount in USD") from None
-    if not scaled.is_finite() or scaled != scaled.to_integral_value():
+    """Micro-USD of an amount written in USD ("5", "$1,250.00", "-$3", "0.000001"). Raises `InvalidAmount`.
+
+    Read digit by digit: a Decimal takes exponents, foreign digits and underscores, and rounds what is long.
+    """
+    found = _USD.fullmatch(text.strip().replace("−", "-"))
+    if found is None or not (found[2] or found[3]):
+        raise InvalidAmount(f"{text!r} is not an amount in USD")
+    whole, decimals = found[2].replace(",", "").lstrip("0"), (found[3] or "").rstrip("0")
+    if len(decimals) > 6:
         raise InvalidAmount(f"{text!r} has more than six decimals")
-    if abs(scaled) > MAX_MICROUSD:
+    if len(whole) > 10 or (amount := int(f"0{whole}{decimals:0<6}")) > MAX_MICROUSD:
         raise InvalidAmount(f"{text!r} is too large")
-    return int(scaled)
+    return -amount if found[1] == "-" else amount
 
 
 def format_usd(microusd: int) -> str:
