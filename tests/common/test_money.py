@@ -1,5 +1,7 @@
 """Amounts as text: what a person may write, and what they read."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,8 +32,30 @@ def test_amount_is_read_exactly(text: str, microusd: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "-", ".", "$", "much", "--5", "5-", "1 000", "1_0", "1,50", "1,2,3", "1,0000", "NaN", "Infinity", "sNaN", "١", "$$5", "5 USD"]
-    + ["1e3", "1e400", "1e999999", "1e-9999999"],
+    [
+        "",
+        "-",
+        ".",
+        "$",
+        "much",
+        "--5",
+        "5-",
+        "1 000",
+        "1_0",
+        "1,50",
+        "1,2,3",
+        "1,0000",
+        "NaN",
+        "Infinity",
+        "sNaN",
+        "١",
+        "$$5",
+        "5 USD",
+        "1e3",
+        "1e400",
+        "1e999999",
+        "1e-9999999",
+    ],
 )
 def test_text_that_is_no_amount_is_refused(text: str) -> None:
     with pytest.raises(InvalidAmount, match="is not an amount in USD"):
@@ -52,10 +76,8 @@ def test_amount_above_the_largest_is_refused(text: str) -> None:
 
 @given(st.text(max_size=40))
 def test_any_text_is_an_amount_or_refused(text: str) -> None:
-    try:
+    with contextlib.suppress(InvalidAmount):
         assert abs(parse_usd(text)) <= MAX_MICROUSD
-    except InvalidAmount:
-        pass
 
 
 @given(st.integers(-MAX_MICROUSD, MAX_MICROUSD))
