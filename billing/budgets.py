@@ -191,7 +191,7 @@ def _grow_hold(budget: Budget, granted: int, least: int) -> int:
     covered = hold.amount_microusd - budget.settled_microusd - budget.reserved_microusd
     if covered >= granted:
         return granted
-    limits = _locked_limits(budget)
+    limits = _limits_of(budget, lock=True)
     left, _ = limits.least()
     step = max(granted - covered, (budget.bound_microusd - hold.amount_microusd) // HOLD_STEPS)
     growth = min(step, left, budget.bound_microusd - hold.amount_microusd)
@@ -204,24 +204,25 @@ def _grow_hold(budget: Budget, granted: int, least: int) -> int:
     return granted
 
 
-def _locked_limits(budget: Budget) -> _Limits:
-    allowances = Allowance.objects.select_for_update()
+def _limits_of(budget: Budget, *, lock: bool) -> _Limits:
+    """What is left of the limits of a budget that holds credit, read now."""
+    allowances = Allowance.objects.select_for_update() if lock else Allowance.objects.all()
     key = None if budget.key_allowance_id is None else allowances.get(pk=budget.key_allowance_id)
     workspace = _with_present_limit(allowances.get(pk=budget.workspace_allowance_id or 0))
-    return _Limits(key=key, workspace=workspace, wallet=lock_wallet(budget.wallet_id))
+    wallet = lock_wallet(budget.wallet_id) if lock else Wallet.objects.get(pk=budget.wallet_id)
+    return _Limits(key=key, workspace=workspace, wallet=wallet)
 
 
 def spendable(budget: Budget) -> tuple[int, Bound]:
     """The most that a reservation could get now, in micro-USD, and what binds it: the bound, or, without a cap, what the limits leave.
 
-    Read without locks: what is really granted `settle_and_reserve` decides.
+    The limits are read without locks: what is really granted `settle_and_reserve` decides.
     """
     free, bound = budget.free_microusd, Bound(budget.bound_by)
-    if budget.cap_microusd is not None or budget.hold is None or budget.workspace_allowance is None:
+    if budget.cap_microusd is not None or budget.hold_id is None:
         return free, bound
-    limits = _Limits(key=budget.key_allowance, workspace=_with_present_limit(budget.workspace_allowance), wallet=budget.wallet)
-    left, binding = limits.least()
-    backed = budget.hold.amount_microusd - budget.settled_microusd - budget.reserved_microusd + left
+    left, binding = _limits_of(budget, lock=False).least()
+    backed = Hold.objects.get(pk=budget.hold_id).amount_microusd - budget.settled_microusd - budget.reserved_microusd + left
     return (free, bound) if free <= backed else (backed, binding)
 
 
