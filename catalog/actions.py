@@ -28,11 +28,14 @@ from workspaces.permissions import can_import, is_platform_staff, require
 __all__ = [
     "TaskRow",
     "archive_benchmark",
+    "check_route",
     "create_benchmark",
+    "describe_benchmark",
     "keep_published",
     "publish_version",
     "retire_version",
     "save_route",
+    "set_route_terms",
 ]
 
 BATCH = 1000
@@ -217,7 +220,7 @@ def save_route(
     The address may be private: operators name it. Raises Refused `invalid_route`, `invalid_endpoint` or `invalid_rate`.
     """
     require(is_platform_staff(actor), "Only platform staff sets routes and rates.")
-    _check_route(route_id, endpoint, model, key_env, context_limit, max_output_tokens)
+    check_route(route_id, endpoint, model, key_env, context_limit, max_output_tokens)
     rates = {
         "input_microusd_per_mtok": _microusd(input_usd_per_mtok),
         "cached_input_microusd_per_mtok": _microusd(input_usd_per_mtok if cached is None else cached),
@@ -246,7 +249,40 @@ def save_route(
     return route
 
 
-def _check_route(route_id: str, endpoint: str, model: str, key_env: str, context_limit: int | None, max_output_tokens: int | None) -> None:
+def describe_benchmark(benchmark: Benchmark, *, actor: Actor, name: str, category: str, description: str) -> Benchmark:
+    """Change the words that people find a benchmark by. Its versions keep theirs."""
+    _require_writer(actor, benchmark.workspace)
+    given = {"name": name, "category": category, "description": description}
+    with transaction.atomic():
+        benchmark = Benchmark.objects.select_for_update(of=("self",)).select_related("workspace").get(pk=benchmark.pk)
+        changed = [field for field, value in given.items() if getattr(benchmark, field) != value]
+        if changed:
+            for field in changed:
+                setattr(benchmark, field, given[field])
+            benchmark.save(update_fields=changed)
+            record(actor, "benchmark.changed", benchmark.slug, workspace=benchmark.workspace, fields=changed)
+    return benchmark
+
+
+def set_route_terms(
+    route: ModelRoute, *, actor: Actor, state: str, reasoning_efforts: list[str], takes_reasoning_budget: bool
+) -> ModelRoute:
+    """Say whether the route takes new quotes, and which reasoning controls it has. Quotes and runs that exist keep what they froze."""
+    require(is_platform_staff(actor), "Only platform staff sets routes and rates.")
+    given = {"state": state, "reasoning_efforts": reasoning_efforts, "takes_reasoning_budget": takes_reasoning_budget}
+    with transaction.atomic():
+        route = ModelRoute.objects.select_for_update().get(pk=route.pk)
+        changed = {field: value for field, value in given.items() if getattr(route, field) != value}
+        if changed:
+            for field, value in changed.items():
+                setattr(route, field, value)
+            route.save(update_fields=list(changed))
+            record(actor, "route.changed", route.route_id, workspace=None, **changed)
+    return route
+
+
+def check_route(route_id: str, endpoint: str, model: str, key_env: str, context_limit: int | None, max_output_tokens: int | None) -> None:
+    """Raise Refused (`invalid_route`, `invalid_endpoint`) unless a route may be like this."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,119}", route_id):
         raise Refused("invalid_route", "A route's ID is made of letters, digits and . _ : @ / + -, such as provider/model.")
     if not model.strip() or len(model) > 200:

@@ -210,12 +210,13 @@ def tasks_of(version: BenchmarkVersion, q: str = "") -> QuerySet[Task]:
 
 def routes() -> QuerySet[ModelRoute]:
     """All routes that are not retired, each with its price history so far, so that `current_rate` asks nothing more."""
+    return ModelRoute.objects.exclude(state=RouteState.RETIRED).select_related("provider").prefetch_related(known_rates())
+
+
+def known_rates() -> "Prefetch[Any]":
+    """What gives routes their price history so far as `known_rates`, in one query."""
     rates = RouteRate.objects.filter(effective_at__lte=timezone.now()).order_by("-effective_at", "-id")
-    return (
-        ModelRoute.objects.exclude(state=RouteState.RETIRED)
-        .select_related("provider")
-        .prefetch_related(Prefetch("rates", queryset=rates, to_attr="known_rates"))
-    )
+    return Prefetch("rates", queryset=rates, to_attr="known_rates")
 
 
 def active_routes() -> QuerySet[ModelRoute]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.contrib.admin import ModelAdmin as BaseModelAdmin
+from django.contrib.admin.options import ActionLocation
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.paginator import InfinitePaginator
@@ -12,6 +14,16 @@ class PlainAdmin(ModelAdmin):  # type: ignore[misc]
 
     list_per_page = 50
     show_full_result_count = False
+
+    def get_action_choices(
+        self,
+        request: HttpRequest,
+        default_choices: list[tuple[str, str]] | None = None,
+        action_location: ActionLocation = ActionLocation.CHANGE_LIST,
+    ) -> list[tuple[str, str]]:
+        """Unfold's own form of it has the older signature, which Django warns of."""
+        blank = default_choices or [("", "Select action")]
+        return BaseModelAdmin.get_action_choices(self, request, blank, action_location)  # type: ignore[no-any-return]
 
 
 class ReadOnlyAdmin(PlainAdmin):

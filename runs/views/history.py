@@ -4,7 +4,6 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from catalog.queries import get_benchmark_of_member
-from catalog.queries import get_benchmark_of_member
 from common.pages import page_of
 from common.web import page, render_page
 from runs import queries
@@ -47,6 +46,5 @@ def benchmark_results(request: HttpRequest, slug: str) -> HttpResponse:
     """
     benchmark = get_benchmark_of_member(request.user, slug)
     workspace = benchmark.workspace or required_workspace(request)
-    benchmark = get_benchmark_of_member(request.user, slug)
-    context = {"benchmark": benchmark, "rows": standings_on(benchmark.workspace or workspace, slug)}
+    context = {"benchmark": benchmark, "of_workspace": workspace, "rows": standings_on(workspace, slug)}
     return render_page(request, "runs/benchmark_results.html", context, partial="list")

@@ -18,7 +18,7 @@ from gateway.baselines import NAMES as BASELINES
 from gateway.models import Connection
 from runs import actions, queries
 from runs.compatibility import Refusal, route_refusal
-from runs.forms import EFFORTS, FIELD_OF_REFUSAL, MOST_SUBJECTS, REASONING_CHOICES, Setup, SetupForm
+from runs.forms import DEFAULT_SAMPLE, EFFORTS, FIELD_OF_REFUSAL, MOST_SUBJECTS, REASONING_CHOICES, Setup, SetupForm
 from runs.quoting import ASSUMED_DISAGREEMENT
 from runs.requests import DEFAULT_CONCURRENCY
 from runs.statistics import smallest_difference
@@ -122,6 +122,8 @@ def _context(request: HttpRequest, workspace: Workspace, setup: Setup, *, form: 
     if version is None:
         context["benchmarks"] = catalog.catalog_entries(workspace, q=search, status=VersionState.ACTIVE)[:BENCHMARKS_SHOWN]
         return context
+    if form is None and setup.sample_count == str(DEFAULT_SAMPLE):
+        setup.sample_count = str(min(DEFAULT_SAMPLE, version.task_count))  # a small benchmark has no default sample
     total = version.task_count if setup.task_total is None else min(setup.task_total, version.task_count)
     return context | {
         "manifest": catalog.manifest_of(version),

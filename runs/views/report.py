@@ -48,7 +48,7 @@ def final_context(run: Run) -> dict[str, Any]:
     """The frozen result as the page lays it out."""
     frozen = queries.get_result(run)
     result = documents.result_document(frozen)
-    compare = orjson.loads(frozen.comparison) if frozen.comparison else None
+    compare = orjson.loads(frozen.comparison) if frozen.comparison and len(result["subjects"]) > 1 else None
     continued_by = getattr(run, "continued_by_run", None)
     return {
         "result": result,

@@ -64,7 +64,9 @@ def test_private_benchmark_is_found_over_all_memberships_and_by_nobody_else(
     assert Client().get(path_of(private)).status_code == 404
 
 
-def test_retired_and_archived_benchmarks_take_no_new_runs(version: BenchmarkVersion, workspace: Workspace, member: User, sign_in: SignIn) -> None:
+def test_retired_and_archived_benchmarks_take_no_new_runs(
+    version: BenchmarkVersion, workspace: Workspace, member: User, sign_in: SignIn
+) -> None:
     client = sign_in(member)
     retire_version(version, actor=SYSTEM)
     response = client.get(path_of(version))

@@ -33,7 +33,9 @@ def form(workspace: Workspace, **changed: str) -> dict[str, str]:
     } | changed
 
 
-def test_list_shows_this_workspaces_connections_alone(workspace: Workspace, other_workspace: Workspace, viewer: User, sign_in: SignIn) -> None:
+def test_list_shows_this_workspaces_connections_alone(
+    workspace: Workspace, other_workspace: Workspace, viewer: User, sign_in: SignIn
+) -> None:
     make_connection(workspace, name="ours")
     make_connection(other_workspace, name="theirs")
     response = sign_in(viewer).get(PATH)
@@ -41,7 +43,9 @@ def test_list_shows_this_workspaces_connections_alone(workspace: Workspace, othe
     assert "theirs" not in response.content.decode()
 
 
-def test_viewer_sees_no_button_member_checks_and_admin_adds(workspace: Workspace, viewer: User, member: User, owner: User, sign_in: SignIn) -> None:
+def test_viewer_sees_no_button_member_checks_and_admin_adds(
+    workspace: Workspace, viewer: User, member: User, owner: User, sign_in: SignIn
+) -> None:
     connection = make_connection(workspace)
     seen = {}
     for person in (viewer, member, owner):

@@ -1,0 +1,64 @@
+"""The form in which staff set a managed route and its price."""
+
+from typing import Any
+
+from django import forms
+
+from catalog.actions import MAX_USD_PER_MTOK, check_route
+from catalog.models import ModelRoute
+from common.errors import Refused
+
+PRICES = ("input_usd_per_mtok", "cached_usd_per_mtok", "output_usd_per_mtok")
+EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"]
+
+
+def price(label: str, help_text: str = "", *, required: bool = True) -> forms.DecimalField:
+    return forms.DecimalField(
+        label=label, help_text=help_text, required=required, min_value=0, max_value=MAX_USD_PER_MTOK, max_digits=19, decimal_places=12
+    )
+
+
+class RouteForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A route as staff know it: prices are USD a million tokens, and a changed one is a new dated price."""
+
+    input_usd_per_mtok = price("Input, USD a million tokens")
+    cached_usd_per_mtok = price("Cached input, USD a million tokens", "Empty: as input.", required=False)
+    output_usd_per_mtok = price("Output, USD a million tokens")
+    reasoning_efforts = forms.MultipleChoiceField(choices=[(effort, effort) for effort in EFFORTS], required=False)
+
+    class Meta:
+        model = ModelRoute
+        fields = [
+            "route_id",
+            "name",
+            "endpoint",
+            "upstream_model",
+            "key_env",
+            "context_limit",
+            "max_output_tokens",
+            "reasoning_efforts",
+            "takes_reasoning_budget",
+            "state",
+        ]
+        help_texts = {
+            "route_id": "Such as provider/model. It cannot be changed later.",
+            "key_env": "The name of the environment variable that holds the key, never the key itself.",
+            "upstream_model": "The model's name as the endpoint knows it.",
+        }
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if self.errors:
+            return data
+        try:
+            check_route(
+                data.get("route_id") or self.instance.route_id,
+                data["endpoint"],
+                data["upstream_model"],
+                data["key_env"],
+                data["context_limit"],
+                data["max_output_tokens"],
+            )
+        except Refused as refusal:
+            self.add_error("endpoint" if refusal.code == "invalid_endpoint" else None, refusal.message)
+        return data
