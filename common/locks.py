@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 @contextmanager
-def first_free_lock(directory: Path, count: int) -> Iterator[bool]:
-    """Hold one of `count` locks of the directory for the block; False where all are held by others."""
+def first_free_lock(directory: Path, name: str, count: int) -> Iterator[bool]:
+    """Hold one of `count` locks of that name for the block; False where all are held by others."""
     directory.mkdir(parents=True, exist_ok=True)
     for number in range(count):
-        with (directory / f"{number}.lock").open("w") as file:
+        with (directory / f"{name}-{number}.lock").open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

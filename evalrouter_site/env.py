@@ -7,6 +7,9 @@ from urllib.parse import unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 
+IDLE_IN_TRANSACTION_SECONDS = 20
+
+
 def env_str(name: str, default: str = "") -> str:
     return os.environ.get(name, "").strip() or default
 
@@ -78,6 +81,8 @@ def database_from_url(url: str) -> dict[str, object]:
         "PORT": str(parts.port or ""),
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
+        # A process that is frozen or cut off inside a transaction must not keep its locks: the server ends it.
+        "OPTIONS": {"options": f"-c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_SECONDS}s"},
     }
 
 

@@ -250,7 +250,7 @@ RUN_DEADLINE_SECONDS = env_int("RUN_DEADLINE_SECONDS", 24 * 3600)
 SAMPLES_RETENTION_DAYS = env_int("SAMPLES_RETENTION_DAYS", 365)
 ENGINE_SLOTS = env_int("ENGINE_SLOTS", 256)
 ENGINE_EXECUTORS = env_int("ENGINE_EXECUTORS", 2)
-"""Executor loops at a time on one machine; a worker has one child more, for everything else."""
+"""Executor loops at a time in one worker; it has a child more, for everything else."""
 ENGINE_LEASE_SECONDS = env_float("ENGINE_LEASE_SECONDS", 15)
 ENGINE_RENEW_SECONDS = env_float("ENGINE_RENEW_SECONDS", 5)
 ENGINE_SWEEP_SECONDS = env_float("ENGINE_SWEEP_SECONDS", 5)

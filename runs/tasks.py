@@ -1,6 +1,7 @@
 """Celery tasks: primitive IDs in, one thing called. A message is a hint: each task looks for itself what there is to do."""
 
 import asyncio
+import os
 
 import uvloop
 from asgiref.sync import async_to_sync
@@ -20,8 +21,8 @@ from runs.models import Run
 
 @shared_task(name=WORK)
 def execute() -> None:
-    """Work leases until there are none. No more executors a machine than `ENGINE_EXECUTORS`, so that a child stays free for everything else."""
-    with first_free_lock(settings.DATA_DIR / "executors", settings.ENGINE_EXECUTORS) as is_free:
+    """Work leases until there are none. No more executors a worker than `ENGINE_EXECUTORS`, so that a child stays free for everything else."""
+    with first_free_lock(settings.DATA_DIR / "executors", str(os.getppid()), settings.ENGINE_EXECUTORS) as is_free:
         if not is_free:
             return
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
