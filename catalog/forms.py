@@ -4,8 +4,9 @@ from typing import Any
 
 from django import forms
 
-from catalog.actions import MAX_USD_PER_MTOK, check_route
+from catalog.actions import MAX_USD_PER_MTOK
 from catalog.models import ModelRoute
+from catalog.routes import check_route
 from common.errors import Refused
 
 PRICES = ("input_usd_per_mtok", "cached_usd_per_mtok", "output_usd_per_mtok")

@@ -109,7 +109,7 @@ def test_task_shows_what_was_sent_what_came_back_and_the_steps(run: Run, viewer:
     response = sign_in(viewer).get(f"{samples_of(run)}/3")
     assert response.context["messages_sent"] == [{"role": "user", "content": "What is 3 + 3?"}]
     answers = response.context["answers"]
-    assert [(answer["label"], answer["correct"]) for answer in answers][0] == ("example/right", True)
+    assert (answers[0]["label"], answers[0]["correct"]) == ("example/right", True)
     text = response.content.decode()
     for words in ("What is 3 + 3?", "The answer is 6.", "Last number", "Equals the reference", "Reference, never sent", "Number 4 of 10"):
         assert words in text
