@@ -194,12 +194,17 @@ def _metadata(value: Any) -> dict[str, Any]:
         return {}
     if not isinstance(value, dict) or not all(isinstance(key, str) and isinstance(text, str) for key, text in value.items()):
         raise invalid("metadata", "Send an object of texts.")
-    if sum(len(key.encode()) + len(text.encode()) for key, text in value.items()) > MAX_METADATA_BYTES:
-        raise invalid("metadata", f"No more than {MAX_METADATA_BYTES:,} bytes.")
+    size = 0
     for key, text in value.items():
         _text(key, "metadata", 200)
         if "\x00" in text:
             raise invalid("metadata", "A text holds a NUL character.")
+        try:
+            size += len(key.encode()) + len(text.encode())
+        except UnicodeEncodeError:
+            raise invalid("metadata", "Not valid Unicode.") from None
+    if size > MAX_METADATA_BYTES:
+        raise invalid("metadata", f"No more than {MAX_METADATA_BYTES:,} bytes.")
     return value
 
 
