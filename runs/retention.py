@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from gateway.models import Call, CallContent
@@ -24,10 +25,16 @@ def expire_content(now: datetime | None = None) -> int:
 
 
 def _expire_run(run_id: int, now: datetime) -> None:
-    shown_later = Sample.objects.filter(origin=OuterRef("pk"), run_benchmark__run__content_expired_at__isnull=True).exclude(
-        run_benchmark__run=run_id
+    # Copies name the sample that was answered first, so every run that shows an answer is found by that one.
+    shown_elsewhere = Sample.objects.filter(
+        Q(pk=OuterRef("answered")) | Q(origin=OuterRef("answered")), run_benchmark__run__content_expired_at__isnull=True
+    ).exclude(run_benchmark__run=run_id)
+    samples = (
+        Sample.objects.filter(run_benchmark__run=run_id)
+        .alias(answered=Coalesce(F("origin"), F("pk")))
+        .exclude(Exists(shown_elsewhere))
+        .order_by("pk")
     )
-    samples = Sample.objects.filter(run_benchmark__run=run_id).exclude(Exists(shown_later)).order_by("pk")
     last = 0
     while True:
         page = list(samples.filter(pk__gt=last).values_list("pk", "public_id", "origin__public_id")[:BATCH])
