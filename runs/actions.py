@@ -35,8 +35,8 @@ def start_run(quote: Quote, *, actor: Actor, stated_max_microusd: int | None = N
     """Start a quote: the run, and whether it was started now (False: earlier, by this or another request).
 
     Everything is checked again inside one transaction, and a refusal leaves the quote open. Raises Conflict (`quote_expired`,
-    `quote_exceeds_cap`, `incompatible_now`, `continuation_exists`) and PaymentRequired (`insufficient_credit`, `key_ceiling_reached`,
-    `workspace_budget_reached`).
+    `quote_exceeds_cap`, `incompatible_now`, `continuation_exists`, `evidence_expired`) and PaymentRequired (`insufficient_credit`,
+    `key_ceiling_reached`, `workspace_budget_reached`).
     """
     require(can_run(actor, quote.workspace), "Your role or key may read here, and not start runs.")
     started = Run.objects.filter(quote=quote).first()
@@ -70,6 +70,7 @@ def _start_claimed(quote: Quote, *, actor: Actor) -> Run:
         newest = queries.newest_continuation(quote.source_run)
         if newest.pk != quote.source_run.pk:
             raise _continued_already(newest)
+        continuing.check_evidence(quote.source_run)
     terms = terms_of(quote)
     version, rows = check_startable(quote, terms)
     run = write_run(quote, actor=actor, terms=terms, version=version, rows=rows)
@@ -138,7 +139,10 @@ def continue_run(
         accept_left_out=accept_left_out,
     )
     reuse = continuing.plan_reuse(run, benchmark, options)
-    body = continuing.request_of(run, max_charge_microusd=None if max_charge_microusd is None else str(max_charge_microusd))
+    body = continuing.pinned_request(run)
+    body.pop("max_charge_microusd", None)
+    if max_charge_microusd is not None:
+        body["max_charge_microusd"] = str(max_charge_microusd)
     quote = build_quote(
         run.workspace,
         actor=actor,
@@ -155,8 +159,4 @@ def continue_run(
 
 def rerun_request(run: Run) -> dict[str, Any]:
     """The request that quotes the same setup again: the same version, subjects and tasks."""
-    request = dict(run.quote.request_document)
-    benchmark = run.quote.plan_document["benchmark"]["profile_id"]
-    request.pop("benchmark", None)
-    request["selection"] = {"profile_ids": [benchmark]}
-    return request
+    return continuing.pinned_request(run)

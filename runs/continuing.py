@@ -38,10 +38,7 @@ def check_continuable(run: Run) -> None:
             "This run was continued already; continue the newest run instead.",
             details={"run_id": str(newest.public_id)},
         )
-    if run.content_expired_at is not None or (run.content_expires_at is not None and run.content_expires_at <= timezone.now()):
-        raise Conflict(
-            "evidence_expired", "The samples of this run are past their retention, so nothing of it can be reused. Start a new run."
-        )
+    check_evidence(run)
     for subject in Subject.objects.filter(run=run, kind=SubjectKind.CONNECTION).select_related("connection"):
         connection: Connection | None = subject.connection
         if connection is None or connection.deleted_at is not None or connection.revision != subject.connection_revision:
@@ -49,6 +46,14 @@ def check_continuable(run: Run) -> None:
                 "connection_changed",
                 f"The connection {subject.label!r} was changed or deleted since the run; its answers would not be alike. Start a new run.",
             )
+
+
+def check_evidence(run: Run) -> None:
+    """Raise Conflict `evidence_expired` where the content of the run's samples is past its retention."""
+    if run.content_expired_at is not None or (run.content_expires_at is not None and run.content_expires_at <= timezone.now()):
+        raise Conflict(
+            "evidence_expired", "The samples of this run are past their retention, so nothing of it can be reused. Start a new run."
+        )
 
 
 def plan_reuse(run: Run, benchmark: RunBenchmark, options: ContinueOptions) -> Reuse:
@@ -74,16 +79,20 @@ def plan_reuse(run: Run, benchmark: RunBenchmark, options: ContinueOptions) -> R
         for subject in subjects
     ]
     rerun = sum(map(len, pending))
-    if not rerun:
+    omitted = sum(map(len, left_out.values()))
+    if not rerun and not omitted:
         raise Conflict("nothing_to_continue", "Every task of this run is finished; there is nothing to continue.")
     if run.status == RunStatus.CANCELLED and not options.include_cancelled:
         raise Refused("cancelled_run", "A person cancelled this run. Say `include_cancelled` to continue it all the same.")
-    omitted = sum(map(len, left_out.values()))
     if omitted and not options.accept_left_out:
         raise Refused(
             "unknown_outcomes_left_out",
             f"{omitted} calls were on their way when the run was cancelled, and may have been answered. Say `retry_unknown` to run them again, or `accept_left_out`.",
             details={"unknown": omitted},
+        )
+    if not rerun:
+        raise Conflict(
+            "nothing_to_continue", "All that is unfinished are the calls of unknown outcome. Say `retry_unknown` to run them again."
         )
     _check_duplicates(subjects, unknown, left_out, options)
     reused = sum(map(len, finished.values()))
@@ -98,7 +107,7 @@ def plan_reuse(run: Run, benchmark: RunBenchmark, options: ContinueOptions) -> R
         "unknown_retry": sum(len(unknown[subject.pk] - left_out[subject.pk]) for subject in subjects),
         "evidence_expires_at": expires.isoformat().replace("+00:00", "Z") if expires else None,
     }
-    return Reuse(source=run, pending=pending, document=document)
+    return Reuse(source=run, pending=pending, left_out=[sorted(left_out[subject.pk]) for subject in subjects], document=document)
 
 
 def _unknown(subjects: Iterable[Subject]) -> dict[int, set[int]]:
@@ -109,17 +118,17 @@ def _unknown(subjects: Iterable[Subject]) -> dict[int, set[int]]:
 
 
 def _left_out(unknown: dict[int, set[int]], options: ContinueOptions) -> dict[int, set[int]]:
-    """Cells of unknown outcome that are not to be run again."""
+    """Cells of unknown outcome that are not to be run again. More than `retry_unknown_max` are refused, never trimmed."""
     if not options.retry_unknown:
         return unknown
-    if options.retry_unknown_max is None:
-        return {subject_id: set() for subject_id in unknown}
-    left = options.retry_unknown_max
-    kept = {}
-    for subject_id, positions in unknown.items():
-        kept[subject_id] = set(sorted(positions)[left:])
-        left = max(0, left - len(positions))
-    return kept
+    count = sum(map(len, unknown.values()))
+    if options.retry_unknown_max is not None and count > options.retry_unknown_max:
+        raise Refused(
+            "too_many_unknown_outcomes",
+            f"{count} calls of unknown outcome would run again, more than the {options.retry_unknown_max} you allow.",
+            details={"unknown": count},
+        )
+    return {subject_id: set() for subject_id in unknown}
 
 
 def _check_duplicates(
@@ -139,10 +148,21 @@ def coverage_of(benchmark: RunBenchmark) -> Coverage:
     return Coverage(benchmark.coverage, benchmark.task_count, ordinals, benchmark.task_list_sha256)
 
 
-def request_of(run: Run, *, max_charge_microusd: str | None) -> dict[str, Any]:
-    """The run's own request with another cap."""
-    request = {**run.quote.request_document}
-    request.pop("max_charge_microusd", None)
-    if max_charge_microusd is not None:
-        request["max_charge_microusd"] = max_charge_microusd
+def pinned_request(run: Run) -> dict[str, Any]:
+    """The run's own request with its benchmark and models by ID: a name may mean another one by now."""
+    named = ("benchmark", "model", "reasoning")
+    request = {key: value for key, value in run.quote.request_document.items() if key not in named}
+    request["selection"] = {"profile_ids": [run.quote.plan_document["benchmark"]["profile_id"]]}
+    subjects = Subject.objects.filter(run=run).select_related("route", "connection").order_by("index")
+    request["subjects"] = [_pinned_subject(subject) for subject in subjects]
     return request
+
+
+def _pinned_subject(subject: Subject) -> dict[str, Any]:
+    if subject.route is not None:
+        reference: dict[str, Any] = {"route_id": subject.route.route_id}
+    elif subject.connection is not None:
+        reference = {"connection_id": str(subject.connection.public_id)}
+    else:
+        reference = {"name": subject.baseline, "seed": subject.seed}
+    return {"kind": subject.kind, **reference, "reasoning": subject.reasoning}

@@ -58,6 +58,8 @@ class Reuse:
 
     source: Run
     pending: list[list[int]]
+    left_out: list[list[int]]
+    """Cells of unknown outcome that nobody agreed to run again: neither taken nor worked."""
     document: dict[str, Any]
 
 
@@ -357,6 +359,7 @@ def _terms(
         "concurrency": request.concurrency,
         "metadata": request.metadata,
         "pending": reuse.pending if reuse else None,
+        "left_out": reuse.left_out if reuse else None,
         "subjects": [
             {
                 "label": subject.label,

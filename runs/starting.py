@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from itertools import groupby
 from typing import Any
 
 import orjson
@@ -18,7 +19,8 @@ from common.errors import Conflict, Refused
 from common.ids import new_id
 from gateway import queries as gateway
 from gateway.models import Connection
-from runs.enums import SubjectKind
+from runs.compatibility import route_refusal
+from runs.enums import SubjectKind, SubjectStatus
 from runs.events import append_events
 from runs.models import Quote, Run, RunBenchmark, Sample, Shard, Subject
 from runs.resolving import check_quotable
@@ -28,6 +30,7 @@ SHARD_TASKS = 500
 SHARD_BYTES = 16 * 1024 * 1024
 """A shard is worked from memory: no more tasks than this many bytes of the version's longest prompt."""
 COPY_ROWS = 1_000
+_COPIED_COUNTS = ("processed", "graded", "correct", "errors", "inconclusive", "truncated", "unreadable", "empty")
 
 
 def check_startable(quote: Quote, terms: dict[str, Any]) -> tuple[BenchmarkVersion, list[dict[str, Any]]]:
@@ -41,20 +44,23 @@ def check_startable(quote: Quote, terms: dict[str, Any]) -> tuple[BenchmarkVersi
         raise _changed(refusal.code, refusal.message) from None
     if version.sha256 != terms["version_sha256"]:
         raise _changed("benchmark_changed", f"{version.profile_id} is not what was quoted.")
-    return version, [_subject_rows(quote, subject) for subject in terms["subjects"]]
+    return version, [_subject_rows(quote, subject, version, terms["output_limit"]) for subject in terms["subjects"]]
 
 
 def _changed(reason: str, message: str) -> Conflict:
     return Conflict("incompatible_now", f"{message} Make a new quote.", details={"reason": reason})
 
 
-def _subject_rows(quote: Quote, subject: dict[str, Any]) -> dict[str, Any]:
+def _subject_rows(quote: Quote, subject: dict[str, Any], version: BenchmarkVersion, output_limit: int) -> dict[str, Any]:
     rows: dict[str, Any] = {"route": None, "rate": None, "connection": None}
     if subject["kind"] == SubjectKind.MANAGED:
-        rows["route"] = catalog.get_route(subject["route_id"])
-        rows["rate"] = RouteRate.objects.get(public_id=subject["rate_id"])
-        if rows["route"].state != RouteState.ACTIVE:
+        rows["rate"] = RouteRate.objects.select_related("route").get(public_id=subject["rate_id"])
+        route = rows["route"] = rows["rate"].route
+        if route.state != RouteState.ACTIVE or route.route_id != subject["route_id"]:
             raise _changed("route_unavailable", f"{subject['route_id']} takes no new runs now.")
+        refusal = route_refusal(version, route, output_limit=output_limit, reasoning=subject["reasoning"])
+        if refusal is not None:
+            raise _changed(refusal.code, refusal.message)
     elif subject["kind"] == SubjectKind.CONNECTION:
         try:
             connection = gateway.get_connection(quote.workspace, subject["connection_id"])
@@ -62,6 +68,8 @@ def _subject_rows(quote: Quote, subject: dict[str, Any]) -> dict[str, Any]:
             raise _changed("connection_gone", f"The connection {subject['label']!r} was deleted.") from None
         if connection.revision != subject["connection_revision"]:
             raise _changed("connection_changed", f"The connection {connection.name!r} was changed since the quote.")
+        if connection.checked_at is None:
+            raise _changed("connection_unchecked", f"The connection {connection.name!r} did not answer when it was last checked.")
         rows["connection"] = connection
     return rows
 
@@ -112,11 +120,7 @@ def write_run(quote: Quote, *, actor: Actor, terms: dict[str, Any], version: Ben
     )
     if quote.source_run is not None:
         _copy_finished(quote.source_run, run, benchmark, subjects, terms["pending"])
-    Shard.objects.bulk_create(
-        Shard(run=run, subject=subject, start=start, stop=stop, sent_through=start)
-        for subject, pending in zip(subjects, terms["pending"] or [None] * len(subjects), strict=True)
-        for start, stop in _ranges(tasks, version, pending)
-    )
+    Shard.objects.bulk_create(_shards(run, subjects, version, terms))
     append_events(
         run, ("run.queued", {"planned": run.planned, "subjects": [subject.label for subject in subjects], "reused": run.processed})
     )
@@ -124,17 +128,39 @@ def write_run(quote: Quote, *, actor: Actor, terms: dict[str, Any], version: Ben
     return run
 
 
-def _ranges(tasks: int, version: BenchmarkVersion, pending: list[int] | None) -> Iterator[tuple[int, int]]:
-    """Ranges of positions, in order; those without a pending cell are left out."""
+def _shards(run: Run, subjects: list[Subject], version: BenchmarkVersion, terms: dict[str, Any]) -> Iterator[Shard]:
+    """Each subject's positions in ranges, in order. A continuation leaves out those without a cell to work or to keep as unknown."""
+    tasks: int = terms["tasks"]
     size = max(16, min(SHARD_TASKS, SHARD_BYTES // max(1, version.longest_prompt_bytes)))
-    starts = range(0, tasks, size) if pending is None else sorted({position - position % size for position in pending})
-    for start in starts:
-        yield start, min(tasks, start + size)
+    for index, subject in enumerate(subjects):
+        if terms["pending"] is None:
+            starts, with_work, unknown = set(range(0, tasks, size)), None, {}
+        else:
+            with_work = {position - position % size for position in terms["pending"][index]}
+            unknown = {
+                start: list(group) for start, group in groupby(terms["left_out"][index], key=lambda position: position - position % size)
+            }
+            starts = with_work | unknown.keys()
+        for start in sorted(starts):
+            yield Shard(
+                run=run,
+                subject=subject,
+                start=start,
+                stop=min(tasks, start + size),
+                sent_through=start,
+                unknown=unknown.get(start, []),
+                is_done=with_work is not None and start not in with_work,
+            )
 
 
 def _copy_finished(source: Run, run: Run, benchmark: RunBenchmark, subjects: list[Subject], pending: list[list[int]]) -> None:
-    """Copy the finished samples of the source: charge 0, the same verdict, and the content of where they were first answered."""
+    """Copy the finished samples of the source: charge 0, the same verdict, and the content of where they were first answered.
+
+    What was noticed of a subject meanwhile comes along, since the new result rests on those samples too.
+    """
     by_index = {subject.index: subject for subject in subjects}
+    for index, served_models, notes in Subject.objects.filter(run=source).values_list("index", "served_models", "notes"):
+        by_index[index].served_models, by_index[index].notes = served_models, notes
     redo = [set(positions) for positions in pending]
     fresh: list[Sample] = []
     for sample in Sample.objects.filter(run_benchmark__run=source).select_related("subject").order_by("id").iterator(COPY_ROWS):
@@ -173,7 +199,9 @@ def _count_copied(run: Run, subjects: list[Subject]) -> None:
     for subject in subjects:
         for name, value in counted.get(subject.pk, {}).items():
             setattr(subject, name, value)
-    Subject.objects.bulk_update(subjects, ["processed", "graded", "correct", "errors", "inconclusive", "truncated", "unreadable", "empty"])
+        if subject.processed == subject.planned:
+            subject.status = SubjectStatus.DONE
+    Subject.objects.bulk_update(subjects, [*_COPIED_COUNTS, "served_models", "notes", "status"])
     run.processed = sum(subject.processed for subject in subjects)
     run.errors = sum(subject.errors for subject in subjects)
 
