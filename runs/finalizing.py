@@ -18,7 +18,7 @@ from catalog.models import BenchmarkVersion, Task
 from catalog.queries import manifest_of
 from common.canonical import canonical_json, freeze
 from runs.comparing import compare, inputs_of
-from runs.engine.sweeping import DUPLICATE_CHARGE
+from runs.engine.store import DUPLICATE_CHARGE
 from runs.enums import InterruptionReason, Phase, RunStatus, SubjectKind, SubjectStatus
 from runs.events import append_events
 from runs.models import ResultVersion, Run, RunBenchmark, Sample, Subject
@@ -69,9 +69,12 @@ def finalize_run(run_id: int) -> ResultVersion | None:
     document, comparison = build_result(inputs), compare(inputs_of(inputs))
     text, sha256 = freeze(document)
     with transaction.atomic():
+        subjects = Subject.objects.filter(run=run_id)
+        list(subjects.select_for_update().order_by("pk"))  # before the run, as everywhere
         run = Run.objects.select_for_update().get(pk=run_id)
         if run.phase != Phase.FINALIZING:
             return None
+        subjects.filter(status__in=[SubjectStatus.RUNNING, SubjectStatus.WAITING]).update(status=SubjectStatus.DONE, waiting_since=None)
         result = ResultVersion.objects.create(run=run, number=1, document=text, sha256=sha256, comparison=canonical_json(comparison))
         run.status, run.phase, run.interruption = status, Phase.DONE, interruption
         run.ended_at = timezone.now()

@@ -2,16 +2,13 @@
 
 from datetime import datetime
 
-from django.db.models import Sum
-
 from billing import budgets
 from billing.enums import Bound
-from billing.models import Budget
 from common.jobs import enqueue_on_commit
 from runs.enums import InterruptionReason, Phase, SubjectStatus
 from runs.events import append_events
 from runs.jobs import FINALIZE
-from runs.models import Run, Shard
+from runs.models import Run, Shard, Subject
 
 _REASON_OF_BOUND = {
     Bound.CAP: InterruptionReason.CAP_REACHED.value,
@@ -53,17 +50,21 @@ def _reason(run: Run, now: datetime) -> str | None:
     open_shards = Shard.objects.filter(run=run, is_done=False).exclude(subject__status=SubjectStatus.STOPPED)
     needs = list(open_shards.values_list("parked_need_microusd", flat=True))
     if not needs:
-        return InterruptionReason.SUBJECT_STOPPED
-    if any(need is None for need in needs):
+        return _reason_of_rest(run)
+    parked = [need for need in needs if need is not None]
+    if len(parked) < len(needs):
         return None
-    budget = Budget.objects.select_for_update().get(source=run.budget_source)
-    spendable, binding = budgets.spendable(budget)
-    if shards_slices(run) or min(need for need in needs if need is not None) <= spendable:
-        Shard.objects.filter(run=run, is_done=False).update(parked_need_microusd=None)
+    spendable, binding = budgets.spendable(budgets.lock_budget(run.budget_source))
+    if min(parked) <= spendable:
+        # What the last lease gave back came after the others had been parked. Only parked shards: others may be locked by who takes them.
+        Shard.objects.filter(run=run, is_done=False, parked_need_microusd__isnull=False).update(parked_need_microusd=None)
         return None
     return _REASON_OF_BOUND[binding]
 
 
-def shards_slices(run: Run) -> int:
-    """What live leases of the run have reserved, in micro-USD."""
-    return Shard.objects.filter(run=run, lease_expires_at__isnull=False).aggregate(total=Sum("slice_microusd"))["total"] or 0
+def _reason_of_rest(run: Run) -> str:
+    """Why cells are unfinished where no shard can be worked: a subject was stopped, or a continuation left out what has no known outcome."""
+    if run.continued_from is None or Subject.objects.filter(run=run, status=SubjectStatus.STOPPED).exists():
+        return InterruptionReason.SUBJECT_STOPPED
+    source = run.continued_from.interruption or {}
+    return str(source.get("reason") or InterruptionReason.CANCELLED)

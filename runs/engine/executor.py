@@ -13,22 +13,20 @@ import structlog
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import Error as DatabaseError
+from django.db import close_old_connections
 from django.utils import timezone
 
 from common.ids import new_id
 from gateway.actions import remember_quirks
-from gateway.calls import CallRecord, call
-from gateway.chat import CallError, ChatRequest
+from gateway.chat import CallError
 from gateway.client import ChatClient
-from gateway.enums import FATAL, ErrorCode, Purpose
-from gateway.enums import Outcome as CallOutcome
+from runs.engine.attempts import answer_baseline, attempt
 from runs.engine.granting import Candidate, candidates, take_lease, workspaces_in_turn
 from runs.engine.handing import collect, take_back
 from runs.engine.lane import CellLane, Lane
 from runs.engine.loading import SubjectWork, load_pending, load_subject
 from runs.engine.store import exchange
-from runs.engine.work import Ack, Batch, Cell, Grant, Lease, Outcome, Stop
-from runs.enums import SampleStatus
+from runs.engine.work import Ack, Batch, Cell, Grant, Lease, Stop
 
 log = structlog.get_logger(__name__)
 
@@ -40,7 +38,7 @@ LIFETIME_SECONDS = 600.0
 GRACE_SECONDS = 60.0
 """How long calls on their way may take to end after a cancel."""
 SHUTDOWN_SECONDS = 5.0
-BASELINE_CHUNK = 250
+FAILED_WRITE_PAUSE = 1.0
 
 
 class Executor:
@@ -58,22 +56,26 @@ class Executor:
         self._pulled_at = 0.0
         self._busy_at = time.monotonic()
         self._closing_since: dict[int, float] = {}
+        self._write_after: dict[int, float] = {}
+        """When a run whose write failed is written again."""
 
     async def run(self) -> int:
         """Work until there is nothing left. Returns how many leases were worked."""
         started, worked = time.monotonic(), 0
         async with ChatClient(limit=self.total_slots) as self.client:
             while True:
-                stopping = self._should_stop()
-                if not stopping and time.monotonic() - started < LIFETIME_SECONDS:
-                    worked += await self._pull()
-                elif stopping:
+                stopping, is_old = self._should_stop(), time.monotonic() - started > LIFETIME_SECONDS
+                if stopping:
                     self._shut_down()
+                elif is_old:
+                    self._retire()
+                else:
+                    worked += await self._pull()
                 for lease in list(self.leases.values()):
                     self._pump(lease)
                 self._cut_off_overdue()
                 await self._exchange()
-                if not self.leases and (stopping or time.monotonic() - self._busy_at > IDLE_SECONDS):
+                if not self.leases and (stopping or is_old or time.monotonic() - self._busy_at > IDLE_SECONDS):
                     return worked
                 await self._wait()
 
@@ -92,18 +94,29 @@ class Executor:
         return self.total_slots - sum(lease.slots for lease in self.leases.values())
 
     def _is_hungry(self, subject_id: int) -> bool:
-        """Whether the subject's leases here will soon leave slots empty."""
-        left = sum(len(lease.pending) for lease in self._leases_of(subject_id) if not lease.is_closing)
-        return left < self.lanes[subject_id].slots
+        """Whether the subject's leases here will soon leave slots empty. One that gives way is not: its slots are for others."""
+        leases = self._leases_of(subject_id)
+        if self.lanes[subject_id].closing or any(lease.is_closing for lease in leases):
+            return False
+        return sum(len(lease.pending) for lease in leases) < self.lanes[subject_id].slots
 
     async def _pull(self) -> int:
         """Lease shards where slots are free or a subject's work runs out. Returns how many."""
+        try:
+            return await self._lease_more()
+        except DatabaseError:
+            log.exception("engine.pull_failed")
+            self._pulled_at = time.monotonic() + FAILED_WRITE_PAUSE
+            await self._after_database_error()
+            return 0
+
+    async def _lease_more(self) -> int:
         now = time.monotonic()
-        hungry = {subject_id for subject_id, lane in self.lanes.items() if not lane.closing and self._is_hungry(subject_id)}
+        hungry = {subject_id for subject_id in self.lanes if self._is_hungry(subject_id)}
         if now - self._pulled_at < PULL_PAUSE or (self.free_slots <= 0 and not hungry and not self._has_had_its_turn(now)):
             return 0
         self._pulled_at = now
-        found = await sync_to_async(candidates)(timezone.now())
+        found = await sync_to_async(candidates)(timezone.now(), held=hungry)
         if self.free_slots <= 0:
             self._make_room(found, now)
         wanted = [each for each in found if each.subject_id in hungry or (each.subject_id not in self.lanes and self.free_slots > 0)]
@@ -115,7 +128,7 @@ class Executor:
 
     async def _take(self, candidate: Candidate, share: int) -> int:
         holds = candidate.subject_id in self.lanes
-        if holds and (self.lanes[candidate.subject_id].closing or not self._is_hungry(candidate.subject_id)):
+        if holds and not self._is_hungry(candidate.subject_id):
             return 0
         if not holds and self.free_slots <= 0:
             return 0
@@ -128,17 +141,26 @@ class Executor:
 
     async def _open(self, grant: Grant) -> None:
         """Load what the lease works from. A subject that cannot be asked at all is stopped with the reason."""
-        stop = None
-        if grant.subject_id not in self.subjects:
-            try:
+        lease = Lease(grant, deque(), time.monotonic(), grant.slots, grant.sent_through)
+        try:
+            if grant.subject_id not in self.subjects:
                 self.subjects[grant.subject_id] = await sync_to_async(load_subject)(grant.subject_id)
-            except CallError as error:
-                stop = Stop(error.code.value, error.message)
-        lane = self.lanes.setdefault(grant.subject_id, Lane(0, on_room=self._woken.set))
-        pending = await sync_to_async(load_pending)(grant, self.subjects[grant.subject_id].runner) if stop is None else deque()
-        lease = Lease(grant, pending, time.monotonic(), grant.slots, grant.sent_through, stop=stop, is_closing=stop is not None)
+            lease.pending = await sync_to_async(load_pending)(grant, self.subjects[grant.subject_id].runner)
+        except DatabaseError:
+            log.exception("engine.load_failed", run=str(grant.run_public_id), shard=grant.shard_id)
+            lease.is_closing = True  # given back, and read again by who takes it next
+            await self._after_database_error()
+        except CallError as error:
+            lease.stop = Stop(error.code.value, error.message)
+        except Exception:
+            log.exception("engine.load_failed", run=str(grant.run_public_id), shard=grant.shard_id)
+            lease.stop = Stop("internal_error", "The model or its tasks could not be made ready. This is our mistake.")
+        lease.is_closing = lease.is_closing or lease.stop is not None
         self.leases[grant.shard_id] = lease
-        lane.resize(self._slots_of(grant.subject_id))
+        if grant.subject_id not in self.lanes:
+            is_waiting = grant.subject_id in self.subjects and self.subjects[grant.subject_id].view.is_waiting
+            self.lanes[grant.subject_id] = Lane(0, on_room=self._woken.set, waiting=is_waiting)
+        self.lanes[grant.subject_id].resize(self._slots_of(grant.subject_id))
 
     def _slots_of(self, subject_id: int) -> int:
         return sum(lease.slots for lease in self._leases_of(subject_id))
@@ -147,12 +169,16 @@ class Executor:
         return any(now - lease.taken_at > settings.ENGINE_TURN_SECONDS for lease in self.leases.values())
 
     def _make_room(self, waiting: list[Candidate], now: float) -> None:
-        """When every slot is taken and another workspace waits, give back the leases that have had their turn."""
+        """When every slot is taken and another workspace waits, give back the subjects that have had their turn.
+
+        All leases of such a subject, since they pass their slots on to each other.
+        """
         here = {lease.grant.workspace_id for lease in self.leases.values()}
         if not any(candidate.workspace_id not in here for candidate in waiting):
             return
+        had_turn = {lease.grant.subject_id for lease in self.leases.values() if now - lease.taken_at > settings.ENGINE_TURN_SECONDS}
         for lease in self.leases.values():
-            if now - lease.taken_at > settings.ENGINE_TURN_SECONDS:
+            if lease.grant.subject_id in had_turn:
                 lease.is_closing = True
 
     # Cells
@@ -165,9 +191,12 @@ class Executor:
             return
         work = self.subjects[subject_id]
         if work.baseline is not None:
-            self._answer_baseline(lease, work)
+            if answer_baseline(lease, work):
+                self._woken.set()
             return
         room = lane.room()
+        if lane.probing and not lane.closing and not any(other.running for other in self._leases_of(subject_id)):
+            room = 1  # somebody must make the probe
         while room > 0 and lease.pending and lease.pending[0].position < lease.sent_through:
             reserved = work.runner.worst_case(lease.pending[0], work.view.output_limit, work.view.price)
             if reserved > lease.free_microusd:
@@ -185,78 +214,13 @@ class Executor:
         cell.task = asyncio.create_task(self._attempt(lease, work, cell))
 
     async def _attempt(self, lease: Lease, work: SubjectWork, cell: Cell) -> None:
-        """One attempt from its call to its verdict."""
-        assert cell.lane is not None
-        view = work.view
-        try:
-            record = await call(
-                self.client,
-                work.target,
-                ChatRequest(work.runner.messages(cell.spec), view.output_limit, view.reasoning),
-                lane=cell.lane,
-                price=view.price,
-                reserved_microusd=cell.reserved,
-                workspace_id=lease.grant.workspace_id,
-                source_id=cell.public_id,
-            )
-        except asyncio.CancelledError:
-            self._cut_off(lease, work, cell)
-            return
-        except Exception:
-            log.exception("engine.attempt_failed", run=str(lease.grant.run_public_id), subject=view.index, position=cell.spec.position)
-            record = None
-        lease.running.discard(cell)
-        if record is None:
-            lease.outcomes.append(Outcome(cell.spec, cell.public_id, SampleStatus.ERROR, cell.reserved, error_code="internal_error"))
-        elif record.is_abandoned:
-            self._give_back(lease, cell)
-        elif record.error_code and ErrorCode(record.error_code) in FATAL:
-            lease.stop = lease.stop or Stop(record.error_code, record.error_message)
-            self.lanes[lease.grant.subject_id].close()
-            self._give_back(lease, cell)
-        else:
-            lease.outcomes.append(_outcome(work, cell, record))
+        await attempt(self.client, lease, work, cell)
         self._woken.set()
         for other in self._leases_of(lease.grant.subject_id):
             self._pump(other)
 
     def _leases_of(self, subject_id: int) -> list[Lease]:
         return [lease for lease in self.leases.values() if lease.grant.subject_id == subject_id]
-
-    def _give_back(self, lease: Lease, cell: Cell) -> None:
-        """The cell stays unfinished and costs nothing."""
-        lease.used_microusd -= cell.reserved
-        lease.pending.appendleft(cell.spec)
-
-    def _cut_off(self, lease: Lease, work: SubjectWork, cell: Cell) -> None:
-        lease.running.discard(cell)
-        lease.used_microusd -= cell.reserved
-        assert cell.lane is not None
-        if cell.keep_unknown and cell.lane.is_sending:
-            record = CallRecord(
-                lease.grant.workspace_id,
-                cell.public_id,
-                Purpose.SUBJECT,
-                work.view.price.rate_id,
-                work.view.price.fee_percent,
-                cell.reserved,
-            )
-            record.outcome = CallOutcome.UNKNOWN
-            lease.unknown.append((cell.spec.position, record))
-        self._woken.set()
-
-    def _answer_baseline(self, lease: Lease, work: SubjectWork) -> None:
-        """Baselines answer at once: a chunk at a time, so that other subjects' calls are not kept waiting."""
-        for _ in range(min(BASELINE_CHUNK, len(lease.pending))):
-            if lease.pending[0].position >= lease.sent_through:
-                break
-            spec = lease.pending.popleft()
-            cell = Cell(spec, 0, new_id())
-            record = CallRecord(lease.grant.workspace_id, cell.public_id, Purpose.SUBJECT, None, work.view.price.fee_percent, 0)
-            record.response = work.baseline(spec.task_id, spec.values, spec.reference)
-            record.outcome, record.finish_reason, record.served_model = CallOutcome.ANSWERED, "stop", work.view.baseline
-            lease.outcomes.append(_outcome(work, cell, record))
-            self._woken.set()
 
     # Closing
 
@@ -274,6 +238,14 @@ class Executor:
         for subject_id in list(self.lanes):
             self._close_lane(subject_id, keep_unknown=False)
             self._closing_since[subject_id] = min(self._closing_since[subject_id], time.monotonic() - GRACE_SECONDS + SHUTDOWN_SECONDS)
+
+    def _retire(self) -> None:
+        """The loop has had its time: calls on their way end as they will, then the leases are another loop's. Waiting subjects at once."""
+        for subject_id, lane in self.lanes.items():
+            if lane.probing:
+                self._close_lane(subject_id, keep_unknown=False)
+        for lease in self.leases.values():
+            lease.is_closing = True
 
     def _cut_off_overdue(self) -> None:
         now = time.monotonic()
@@ -320,29 +292,46 @@ class Executor:
         for lease in self.leases.values():
             runs.setdefault(lease.grant.run_id, []).append(lease)
         for run_id, leases in runs.items():
+            if time.monotonic() < self._write_after.get(run_id, 0.0):
+                continue
             batches = collect(leases, self.lanes, self.subjects, time.monotonic())
             if not batches:
                 continue
             try:
                 acks = await sync_to_async(exchange)(self.owner, run_id, [batch for _, batch in batches])
-            except DatabaseError:
-                # Nothing is lost: what could not be written is handed in again. A commit that went through unconfirmed is found by its keys.
+            except Exception:
+                # Nothing is lost: what could not be written is handed in again. A commit that went through unconfirmed is found by its
+                # keys. A write that fails for a reason of its own ends with its lease, and stops no other run.
                 log.exception("engine.write_failed", run_id=run_id)
                 for lease, batch in batches:
-                    take_back(lease, batch)
-                await asyncio.sleep(1.0)
+                    take_back(lease, self.lanes[lease.grant.subject_id], batch)
+                self._write_after[run_id] = time.monotonic() + FAILED_WRITE_PAUSE
+                await self._after_database_error()
                 continue
+            self._write_after.pop(run_id, None)
             self._busy_at = time.monotonic()
             for lease, batch in batches:
                 self._acknowledge(lease, batch, acks[batch.shard_id])
+            self._close_without_slots()
             await self._save_quirks({lease.grant.subject_id for lease, _ in batches})
+
+    async def _after_database_error(self) -> None:
+        """Let go of a broken connection, so that the next statement opens another."""
+        await sync_to_async(close_old_connections)()
+
+    def _close_without_slots(self) -> None:
+        """Leases live on slots of their subject's others; where those are lost or given back, nothing of them would ever be started."""
+        for subject_id, lane in self.lanes.items():
+            if not lane.slots and not lane.closing:
+                self._close_lane(subject_id, keep_unknown=False)
 
     def _acknowledge(self, lease: Lease, batch: Batch, ack: Ack) -> None:
         if ack.is_lost:
             self._drop(lease)
             return
         lease.written_at = time.monotonic()
-        lease.is_primed, lease.stop = True, None
+        lease.is_primed, lease.stop, lease.was_cut_off = True, None, False
+        lease.slots = ack.slots
         lease.sent_through = max(lease.sent_through, batch.sent_through)
         lease.slice_microusd += ack.granted
         if batch.slice_wanted:
@@ -354,6 +343,7 @@ class Executor:
         if batch.release:
             self._forget(lease)
             return
+        self.lanes[lease.grant.subject_id].resize(self._slots_of(lease.grant.subject_id))
         if ack.subject_stopped or ack.run_closing:
             self._close_lane(lease.grant.subject_id, keep_unknown=ack.run_closing)
         for other in self._leases_of(lease.grant.subject_id):
@@ -363,22 +353,11 @@ class Executor:
         """Remember for the route or connection what its endpoint was found to refuse."""
         for subject_id in subject_ids & set(self.subjects):
             work = self.subjects[subject_id]
-            if work.target is not None and work.target.quirks != work.quirks:
-                work.quirks = dict(work.target.quirks)
+            if work.target is None or work.target.quirks == work.quirks:
+                continue
+            work.quirks = dict(work.target.quirks)
+            try:
                 await sync_to_async(remember_quirks)(work.owner, work.quirks)
-
-
-def _outcome(work: SubjectWork, cell: Cell, record: CallRecord) -> Outcome:
-    """The finished cell of a call: graded where the model answered, an error where it did not."""
-    if record.outcome != CallOutcome.ANSWERED:
-        return Outcome(cell.spec, cell.public_id, SampleStatus.ERROR, cell.reserved, call=record, error_code=record.error_code)
-    return Outcome(
-        cell.spec,
-        cell.public_id,
-        SampleStatus.GRADED,
-        cell.reserved,
-        verdict=work.runner.grade(cell.spec, record.response),
-        call=record,
-        is_empty=record.is_empty,
-        is_truncated=record.is_truncated,
-    )
+            except DatabaseError:
+                log.exception("engine.quirks_not_saved", subject=work.view.label)
+                await self._after_database_error()

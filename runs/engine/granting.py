@@ -1,12 +1,13 @@
 """Leases: taking shards that nobody works. A message says that there is work, never which; this looks."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, Sum
+from django.db.models import F, OuterRef, Q, Subquery, Sum, Window
+from django.db.models.functions import Coalesce, RowNumber
 from django.utils import timezone
 
 from runs.engine.work import Grant
@@ -15,8 +16,8 @@ from runs.events import append_events
 from runs.models import Run, Shard, Subject
 
 LIVE = (Phase.QUEUED, Phase.RUNNING, Phase.WAITING)
-LOOK_AT = 200
-"""Candidates read at a time."""
+LOOK_AT = 64
+"""Candidates read at a time of each workspace, so that one with a thousand shards does not hide the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,17 @@ class Candidate:
     workspace_id: int
 
 
-def candidates(now: datetime) -> list[Candidate]:
-    """Shards that could be leased now, in order of task range, so that the subjects of a run keep pace."""
+def candidates(now: datetime, *, held: Collection[int] = ()) -> list[Candidate]:
+    """Shards that could be leased now, in order of task range, so that the subjects of a run keep pace.
+
+    Subjects whose slots are all granted have none to give and are left out, but for the `held`: who holds leases of a subject may add more.
+    """
+    granted = Shard.objects.filter(subject=OuterRef("subject"), lease_expires_at__isnull=False).order_by().values("subject")
     rows = (
-        Shard.objects.filter(
+        Shard.objects.alias(granted=Coalesce(Subquery(granted.annotate(slots_granted=Sum("slots")).values("slots_granted")), 0))
+        .filter(
             Q(subject__retry_at__isnull=True) | Q(subject__retry_at__lte=now),
+            Q(granted__lt=F("subject__concurrency")) | Q(subject__in=held),
             is_done=False,
             lease_expires_at__isnull=True,
             parked_need_microusd__isnull=True,
@@ -40,8 +47,10 @@ def candidates(now: datetime) -> list[Candidate]:
             run__cancel_requested_at__isnull=True,
             run__deadline_at__gt=now,
         )
+        .alias(place=Window(RowNumber(), partition_by="run__workspace_id", order_by=["start", "id"]))
+        .filter(place__lte=LOOK_AT)
         .order_by("start", "id")
-        .values_list("pk", "subject_id", "run_id", "run__workspace_id")[:LOOK_AT]
+        .values_list("pk", "subject_id", "run_id", "run__workspace_id")
     )
     return [Candidate(*row) for row in rows]
 
@@ -66,8 +75,8 @@ def take_lease(owner: str, candidate: Candidate, *, slots: int, holds_subject: b
 
     Where this process already works the subject, a lease without free slots is granted too: both share the slots that are there.
     """
-    now = timezone.now()
     with transaction.atomic():
+        now = timezone.now()
         taken = Shard.objects.filter(
             pk=candidate.shard_id, is_done=False, lease_expires_at__isnull=True, parked_need_microusd__isnull=True
         ).update(

@@ -14,7 +14,7 @@ from runs.engine.lane import Lane
 from runs.engine.loading import SubjectWork
 from runs.engine.work import Batch, Lease
 
-AHEAD = 2
+AHEAD = 4
 """A lease has the mark and the money for so many times its slots."""
 LEAST_AHEAD = 16
 
@@ -51,9 +51,9 @@ def _may_release(lease: Lease, lane: Lane) -> bool:
 
 
 def _hand_on_slots(leases: Sequence[Lease], lanes: Mapping[int, Lane]) -> None:
-    """Slots of a lease that is about to be released go to another lease of its subject, in the same write."""
+    """Slots of a lease without more work go to another lease of its subject, in the same write. One that gives way frees its own."""
     for lease in leases:
-        if not lease.slots or not _may_release(lease, lanes[lease.grant.subject_id]):
+        if not lease.slots or lease.is_closing or not _may_release(lease, lanes[lease.grant.subject_id]):
             continue
         heir = next(
             (
@@ -102,9 +102,10 @@ def _batch(lease: Lease, lane: Lane, work: SubjectWork | None, now: float) -> Ba
         is_done=release and not lease.pending,
         parked_need=parked_need,
         stop=lease.stop,
+        was_cut_off=lease.was_cut_off,
         waiting_seconds=None if lane.waiting_since is None else max(0.0, now - lane.waiting_since),
         retry_in=max(0.0, lane.retry_at - now) if lane.retry_at_changed else None,
-        served_models=tuple({outcome.call.served_model for outcome in outcomes if outcome.call is not None and outcome.call.served_model}),
+        served_models=tuple(dict.fromkeys(outcome.call.served_model for outcome in outcomes if outcome.call and outcome.call.served_model)),
         left_out=tuple(work.target.quirks.get("left_out", ())) if work is not None and work.target is not None else (),
     )
     lane.retry_at_changed = False
@@ -132,19 +133,20 @@ def _wants(lease: Lease, lane: Lane, work: SubjectWork) -> tuple[int, int]:
     ahead = max(LEAST_AHEAD, AHEAD * max(lane.slots, lease.slots))
     target = sum(_worst(spec, work) for spec in islice(lease.pending, ahead))
     free = lease.free_microusd
+    least = max(0, _worst(lease.pending[0], work) - free)
     if free > target:
         lease.slice_microusd -= free - target
         return 0, 0
-    if free * 2 > target:
+    if free * 2 > target and not least:
         return 0, 0
-    return target - free, max(0, _worst(lease.pending[0], work) - free)
+    return target - free, least
 
 
 def _worst(spec: object, work: SubjectWork) -> int:
     return work.runner.worst_case(spec, work.view.output_limit, work.view.price)  # type: ignore[arg-type]
 
 
-def take_back(lease: Lease, batch: Batch) -> None:
+def take_back(lease: Lease, lane: Lane, batch: Batch) -> None:
     """Undo the handing in: the store could not write, so everything is handed in again."""
     finished = sum(outcome.reserved for outcome in batch.outcomes)
     lease.outcomes[:0] = batch.outcomes
@@ -152,3 +154,4 @@ def take_back(lease: Lease, batch: Batch) -> None:
     lease.used_microusd += finished
     lease.slice_microusd += finished
     lease.is_dirty = True
+    lane.retry_at_changed = lane.retry_at_changed or batch.retry_in is not None

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 
 from gateway.client import CallError
@@ -29,15 +30,16 @@ MAX_PAUSE = 60.0
 class Lane:
     """A subject's limiter. All times are `time.monotonic()` seconds."""
 
-    def __init__(self, slots: int, *, on_room: Callable[[], None]) -> None:
+    def __init__(self, slots: int, *, on_room: Callable[[], None], waiting: bool = False) -> None:
+        """`waiting`: the subject waits for its provider already, as another lease found; this lane begins with single probes."""
         self.slots = slots
         self.limit = float(slots)
         self.in_flight = 0
         self.closing = False
         self.retry_at = 0.0
         self.retry_at_changed = False
-        self.failures_in_a_row = 0
-        self.waiting_since: float | None = None
+        self.failures_in_a_row = PROBE_AFTER if waiting else 0
+        self.waiting_since: float | None = time.monotonic() if waiting else None
         self._queue: deque[asyncio.Future[None]] = deque()
         self._recent: deque[bool] = deque(maxlen=WINDOW)
         self._narrowed_at = 0.0
@@ -50,7 +52,7 @@ class Lane:
 
     @property
     def capacity(self) -> int:
-        return 1 if self.probing else max(1, min(int(self.limit), self.slots)) if self.slots else 0
+        return min(self.slots, 1 if self.probing else max(1, int(self.limit)))
 
     def room(self) -> int:
         """How many more attempts may be started now: slots free for a first try, none while the subject waits."""
@@ -80,7 +82,9 @@ class Lane:
             if turn.done() and not turn.cancelled():
                 self.release()
             else:
-                self._queue.remove(turn)
+                # `_wake` may have passed over the cancelled turn already.
+                with suppress(ValueError):
+                    self._queue.remove(turn)
             raise
 
     def release(self) -> None:
@@ -113,18 +117,15 @@ class Lane:
                 return
 
     def succeeded(self) -> None:
-        self.failures_in_a_row = 0
         self._recent.append(False)
-        if self.waiting_since is not None:
-            self.waiting_since = None
-            self._wake()
+        self._end_wait()
         if self.limit < self.slots:
             self.limit = min(float(self.slots), self.limit + 1 / max(1.0, self.limit))
 
     def failed(self, error: CallError) -> bool:
         """Note a failed try. True: the subject probes, and the try does not count against its call."""
         if error.code not in RETRYABLE:
-            self.failures_in_a_row = 0
+            self._end_wait()  # a refusal is an answer too: the provider is there
             return False
         limited = error.code == ErrorCode.RATE_LIMITED
         self._recent.append(limited)
@@ -135,6 +136,12 @@ class Lane:
         if self.failures_in_a_row >= PROBE_AFTER and self.waiting_since is None:
             self.waiting_since = now
         return self.probing
+
+    def _end_wait(self) -> None:
+        self.failures_in_a_row = 0
+        if self.waiting_since is not None:
+            self.waiting_since = None
+            self._wake()
 
     def _slow_down(self, now: float, retry_after: float | None) -> None:
         if len(self._recent) < WINDOW // 2:
@@ -181,6 +188,9 @@ class CellLane:
 
     async def ready(self) -> None:
         await self._lane.ready()
+
+    def close(self) -> None:
+        self._lane.close()
 
     def succeeded(self) -> None:
         self._lane.succeeded()

@@ -13,7 +13,7 @@ from gateway.metering import FREE, Price
 from gateway.models import Connection
 from gateway.targets import target_of_connection, target_of_route
 from runs.engine.work import Grant, SubjectView
-from runs.enums import SubjectKind
+from runs.enums import SubjectKind, SubjectStatus
 from runs.models import RunBenchmark, Sample, Shard, Subject
 from runs.runners.builtin import BuiltinRunner, TaskSpec
 
@@ -37,7 +37,7 @@ def _runner(version_pk: int, _sha256: str) -> BuiltinRunner:
 
 
 @lru_cache(maxsize=32)
-def _ordinals(run_benchmark_pk: int) -> list[int]:
+def _ordinals(run_benchmark_pk: int, _task_list_sha256: str) -> list[int]:
     """The task ordinal of each position; frozen, so it may be kept."""
     return RunBenchmark.objects.get(pk=run_benchmark_pk).ordinals()
 
@@ -56,6 +56,7 @@ def load_subject(subject_id: int) -> SubjectWork:
         price=_price(subject),
         baseline=subject.baseline,
         seed=subject.seed,
+        is_waiting=subject.status == SubjectStatus.WAITING,
     )
     runner = _runner(version.pk, version.sha256)
     if subject.kind == SubjectKind.BASELINE:
@@ -83,8 +84,8 @@ def _price(subject: Subject) -> Price:
 
 def load_pending(grant: Grant, runner: BuiltinRunner) -> deque[TaskSpec]:
     """The cells of the shard that are to be worked, in order: those without a sample, and not left as unknown."""
-    shard = Shard.objects.select_related("subject").get(pk=grant.shard_id)
-    ordinals = _ordinals(shard.subject.run_benchmark_id)
+    shard = Shard.objects.select_related("subject__run_benchmark").get(pk=grant.shard_id)
+    ordinals = _ordinals(shard.subject.run_benchmark_id, shard.subject.run_benchmark.task_list_sha256)
     done = set(
         Sample.objects.filter(subject_id=grant.subject_id, position__gte=grant.start, position__lt=grant.stop).values_list(
             "position", flat=True

@@ -28,12 +28,17 @@ FIRST_ANSWERS = 20
 UNUSABLE_STOPS = 16
 """The silent-zero guard: so many of a subject's first answers empty, or truncated and unreadable, stop it."""
 MAX_SERVED_MODELS = 10
+DUPLICATE_CHARGE = "possible_duplicate_provider_charge"
+"""The note of a connection's subject of which calls were lost on their way and made again: its provider may bill both."""
 
 _COUNTERS = (
     "processed", "graded", "correct", "errors", "inconclusive", "truncated", "unreadable", "empty", "usage_microusd", "fee_microusd",
     "first_answers", "first_unusable",
 )  # fmt: skip
 _SUBJECT_FIELDS = [*_COUNTERS, "status", "stopped_code", "stopped_message", "retry_at", "waiting_since", "served_models", "notes"]
+
+
+type RunEvent = tuple[str, dict[str, Any]]
 
 
 @dataclass(slots=True)
@@ -60,9 +65,9 @@ class _Rows:
 
 def exchange(owner: str, run_id: int, batches: Sequence[Batch]) -> dict[int, Ack]:
     """Write what leases of one run hand in, renew or release them, and give them what they want. Returns an answer for each shard."""
-    now = timezone.now()
     acks: dict[int, Ack] = {}
     with transaction.atomic():
+        now = timezone.now()  # waiting for a lock may have taken long: a lease is renewed from here on
         held = [batch for batch in sorted(batches, key=lambda each: each.shard_id) if _renew(owner, batch, now)]
         for batch in batches:
             acks[batch.shard_id] = Ack(is_lost=batch not in held)
@@ -73,12 +78,14 @@ def exchange(owner: str, run_id: int, batches: Sequence[Batch]) -> dict[int, Ack
             for subject in Subject.objects.select_for_update().filter(pk__in={batch.subject_id for batch in held}).order_by("pk")
         }
         run = Run.objects.select_for_update().get(pk=run_id)
-        events: list[tuple[str, dict[str, Any]]] = []
+        events: list[RunEvent] = []
+        _bound_slots(held)
         charged = _insert_finished(run, subjects, held, events)
         grants = _move_budget(run, held, charged)
         for batch in held:
             _store_shard(batch, grants.get(batch.shard_id, 0), now)
             acks[batch.shard_id].granted = grants.get(batch.shard_id, 0)
+            acks[batch.shard_id].slots = batch.slots
         for batch in held:
             _note_state(subjects[batch.subject_id], batch, now, events)
         for subject in subjects.values():
@@ -99,7 +106,18 @@ def _renew(owner: str, batch: Batch, now: datetime) -> bool:
     return bool(Shard.objects.filter(pk=batch.shard_id, fence=batch.fence, lease_owner=owner).update(lease_expires_at=expires))
 
 
-def _insert_finished(run: Run, subjects: dict[int, Subject], batches: list[Batch], events: list[tuple[str, dict[str, Any]]]) -> int:
+def _bound_slots(batches: list[Batch]) -> None:
+    """Leases pass slots on among themselves, and together never have more than they were granted: those of a lost lease are not theirs."""
+    granted = dict(Shard.objects.filter(pk__in=[batch.shard_id for batch in batches]).values_list("pk", "slots"))
+    left: Counter[int] = Counter()
+    for batch in batches:
+        left[batch.subject_id] += granted[batch.shard_id]
+    for batch in batches:
+        batch.slots = min(batch.slots, left[batch.subject_id])
+        left[batch.subject_id] -= batch.slots
+
+
+def _insert_finished(run: Run, subjects: dict[int, Subject], batches: list[Batch], events: list[RunEvent]) -> int:
     """Insert the samples that are missing, with their calls, and count them. Returns what they cost in micro-USD."""
     finished = [(batch.subject_id, outcome) for batch in batches for outcome in batch.outcomes]
     present = _present(finished)
@@ -179,7 +197,7 @@ def _sample(subject: Subject, outcome: Outcome) -> Sample:
     return sample
 
 
-def _count(run: Run, subject: Subject, samples: list[Sample]) -> list[tuple[str, dict[str, Any]]]:
+def _count(run: Run, subject: Subject, samples: list[Sample]) -> list[RunEvent]:
     """Raise the counters of the locked subject and run by inserted samples, and watch for the silent zero. Returns the events."""
     errors: Counter[str] = Counter()
     for sample in samples:
@@ -203,15 +221,28 @@ def _count(run: Run, subject: Subject, samples: list[Sample]) -> list[tuple[str,
     subject.processed += len(samples)
     run.processed += len(samples)
     run.errors += errors.total()
+    return [stored_event(subject, count=len(samples), errors=dict(errors))]
+
+
+def stored_event(subject: Subject, *, count: int, errors: dict[str, int]) -> RunEvent:
+    """That so many samples of the subject were stored, and how far it is now."""
     data = {
         "subject_index": subject.index,
-        "count": len(samples),
+        "count": count,
         "processed": subject.processed,
         "planned": subject.planned,
-        "errors": dict(errors),
+        "errors": errors,
         "spend_microusd": str(subject.spend_microusd),
     }
-    return [("sample.stored", data)]
+    return "sample.stored", data
+
+
+def note_finished(subject: Subject) -> list[RunEvent]:
+    """Mark a subject whose every cell is processed as done, unless it was stopped. Returns the event of it."""
+    if subject.processed < subject.planned or subject.status in {SubjectStatus.DONE, SubjectStatus.STOPPED}:
+        return []
+    subject.status, subject.waiting_since = SubjectStatus.DONE, None
+    return [("subject.finished", {"subject_index": subject.index, "processed": subject.processed, "errors": subject.errors})]
 
 
 def _move_budget(run: Run, batches: list[Batch], charged: int) -> dict[int, int]:
@@ -243,19 +274,19 @@ def _store_shard(batch: Batch, granted: int, now: datetime) -> None:
     if batch.release:
         values |= {"lease_owner": "", "lease_expires_at": None, "slots": 0, "parked_need_microusd": batch.parked_need}
         if batch.is_done:
-            values["is_done"] = _is_finished(batch.shard_id)
+            Shard.objects.filter(pk=batch.shard_id).update(**values)
+            values = {"is_done": is_finished(batch.shard_id)}
     Shard.objects.filter(pk=batch.shard_id).update(**values)
 
 
-def _is_finished(shard_id: int) -> bool:
+def is_finished(shard_id: int) -> bool:
+    """Whether each of its cells has a sample, or an outcome that stays unknown in this run."""
     shard = Shard.objects.get(pk=shard_id)
-    return (
-        Sample.objects.filter(subject_id=shard.subject_id, position__gte=shard.start, position__lt=shard.stop).count()
-        == shard.stop - shard.start
-    )
+    finished = Sample.objects.filter(subject_id=shard.subject_id, position__gte=shard.start, position__lt=shard.stop).count()
+    return finished + len(shard.unknown) == shard.stop - shard.start
 
 
-def _note_state(subject: Subject, batch: Batch, now: datetime, events: list[tuple[str, dict[str, Any]]]) -> None:
+def _note_state(subject: Subject, batch: Batch, now: datetime, events: list[RunEvent]) -> None:
     """Take what the lease says of its subject: waiting, served models, parameters left out, and whether it must stop."""
     for model in batch.served_models:
         if model not in subject.served_models and len(subject.served_models) < MAX_SERVED_MODELS:
@@ -267,6 +298,8 @@ def _note_state(subject: Subject, batch: Batch, now: datetime, events: list[tupl
     if batch.retry_in is not None:
         subject.retry_at = now + timedelta(seconds=batch.retry_in)
         events.append(("capacity.rate_limited", {"subject_index": subject.index, "retry_in_seconds": round(batch.retry_in, 1)}))
+    if batch.was_cut_off and subject.kind == SubjectKind.CONNECTION and DUPLICATE_CHARGE not in subject.notes:
+        subject.notes = [*subject.notes, DUPLICATE_CHARGE]
     _note_waiting(subject, batch, now, events)
     stop = batch.stop
     if stop is None and subject.first_unusable >= UNUSABLE_STOPS:
@@ -278,12 +311,10 @@ def _note_state(subject: Subject, batch: Batch, now: datetime, events: list[tupl
         subject.status = SubjectStatus.STOPPED
         subject.stopped_code, subject.stopped_message = stop.code, stop.message[:400]
         events.append(("subject.stopped", {"subject_index": subject.index, "code": stop.code, "message": subject.stopped_message}))
-    if subject.processed >= subject.planned and subject.status not in {SubjectStatus.DONE, SubjectStatus.STOPPED}:
-        subject.status, subject.waiting_since = SubjectStatus.DONE, None
-        events.append(("subject.finished", {"subject_index": subject.index, "processed": subject.processed, "errors": subject.errors}))
+    events.extend(note_finished(subject))
 
 
-def _note_waiting(subject: Subject, batch: Batch, now: datetime, events: list[tuple[str, dict[str, Any]]]) -> None:
+def _note_waiting(subject: Subject, batch: Batch, now: datetime, events: list[RunEvent]) -> None:
     if batch.waiting_seconds is not None and subject.status == SubjectStatus.RUNNING:
         subject.status = SubjectStatus.WAITING
         subject.waiting_since = now - timedelta(seconds=batch.waiting_seconds)

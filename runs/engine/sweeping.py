@@ -1,5 +1,6 @@
 """The sweep: what is done every few seconds whether or not a message came. Losing the whole queue, or a worker, costs one interval."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 import structlog
@@ -15,7 +16,7 @@ from common.jobs import enqueue
 from gateway.enums import ErrorCode
 from runs.engine.ending import consider_ending
 from runs.engine.granting import LIVE, candidates
-from runs.engine.store import wake_parked
+from runs.engine.store import DUPLICATE_CHARGE, RunEvent, is_finished, note_finished, stored_event, wake_parked
 from runs.enums import Phase, SampleStatus, SubjectKind, SubjectStatus
 from runs.events import append_events
 from runs.jobs import FINALIZE, WORK
@@ -25,20 +26,27 @@ log = structlog.get_logger(__name__)
 
 DEAD_LEASES = 3
 """A cell that may have been on its way when so many leases died becomes the error `worker_lost`."""
-DUPLICATE_CHARGE = "possible_duplicate_provider_charge"
 
 
 def sweep(now: datetime | None = None) -> None:
     """Take back expired leases, end runs that nobody works, hint work and finalizing."""
     now = now or timezone.now()
-    for shard_id in Shard.objects.filter(lease_expires_at__lt=now).values_list("pk", flat=True)[:500]:
-        take_back_lease(shard_id, now)
+    for shard_id in list(Shard.objects.filter(lease_expires_at__lt=now).values_list("pk", flat=True)[:500]):
+        _do(take_back_lease, shard_id, now)
     for run_id in _overdue_runs(now):
-        _end_run(run_id, now)
+        _do(_end_run, run_id, now)
     for public_id in _unfinalized(now):
         enqueue(FINALIZE, str(public_id), expires=settings.ENGINE_SWEEP_SECONDS)
     if candidates(now):
         enqueue(WORK, expires=settings.ENGINE_SWEEP_SECONDS)
+
+
+def _do(step: Callable[[int, datetime], object], key: int, now: datetime) -> None:
+    """One step for one row. What goes wrong with it is logged, and does not keep the sweep from the others."""
+    try:
+        step(key, now)
+    except Exception:
+        log.exception("engine.sweep_failed", step=step.__name__, key=key)
 
 
 def take_back_lease(shard_id: int, now: datetime) -> bool:
@@ -47,24 +55,22 @@ def take_back_lease(shard_id: int, now: datetime) -> bool:
         shard = Shard.objects.select_for_update().get(pk=shard_id)
         if shard.lease_expires_at is None or shard.lease_expires_at >= now:
             return False
-        subject = Subject.objects.select_for_update().select_related("run_benchmark").get(pk=shard.subject_id)
+        subject = Subject.objects.select_for_update(of=("self",)).select_related("run_benchmark").get(pk=shard.subject_id)
         run = Run.objects.select_for_update().get(pk=shard.run_id)
         lost = _suspects(shard, subject)
         reserved = shard.slice_microusd
         shard.lease_owner, shard.lease_expires_at, shard.slots, shard.slice_microusd = "", None, 0, 0
         dead = _note_suspects(shard, lost)
-        if dead:
-            _write_lost(run, subject, dead)
+        events = _write_lost(run, subject, dead) if dead else []
         if lost and subject.kind == SubjectKind.CONNECTION and DUPLICATE_CHARGE not in subject.notes:
             subject.notes = [*subject.notes, DUPLICATE_CHARGE]
-        subject.save(update_fields=["notes", "processed", "errors"])
-        shard.is_done = (
-            Sample.objects.filter(subject=subject, position__gte=shard.start, position__lt=shard.stop).count() == shard.stop - shard.start
-        )
+        subject.save(update_fields=["notes", "processed", "errors", "status", "waiting_since"])
+        shard.is_done = is_finished(shard.pk)
         shard.save(update_fields=["lease_owner", "lease_expires_at", "slots", "slice_microusd", "suspects", "is_done"])
         append_events(
             run,
             ("capacity.lease_lost", {"subject_index": subject.index, "start": shard.start, "stop": shard.stop, "perhaps_sent": len(lost)}),
+            *events,
         )
         if reserved:
             budget = budgets.lock_budget(run.budget_source)
@@ -88,7 +94,7 @@ def wake_workspace(workspace_id: int) -> int:
 
 
 def _suspects(shard: Shard, subject: Subject) -> list[int]:
-    """Positions under the shard's mark that have no sample: they were perhaps sent. A baseline sends nothing."""
+    """Positions under the shard's mark that are not finished: they were perhaps sent. A baseline sends nothing."""
     if subject.kind == SubjectKind.BASELINE:
         return []
     done = set(
@@ -96,6 +102,7 @@ def _suspects(shard: Shard, subject: Subject) -> list[int]:
             "position", flat=True
         )
     )
+    done.update(shard.unknown)
     return [position for position in range(shard.start, min(shard.sent_through, shard.stop)) if position not in done]
 
 
@@ -106,8 +113,11 @@ def _note_suspects(shard: Shard, lost: list[int]) -> list[int]:
     return [int(position) for position, count in counts.items() if count >= DEAD_LEASES]
 
 
-def _write_lost(run: Run, subject: Subject, positions: list[int]) -> None:
-    """Store cells that three dead leases had on their way as errors: uncharged, and worked again when the run is continued."""
+def _write_lost(run: Run, subject: Subject, positions: list[int]) -> list[RunEvent]:
+    """Store cells that three dead leases had on their way as errors: uncharged, and worked again when the run is continued.
+
+    Returns the events of it, as the store's batches have them.
+    """
     ordinals = subject.run_benchmark.ordinals()
     by_ordinal = {ordinals[position]: position for position in positions}
     tasks = Task.objects.filter(version_id=subject.run_benchmark.version_id, ordinal__in=by_ordinal).values_list("pk", "ordinal")
@@ -126,6 +136,8 @@ def _write_lost(run: Run, subject: Subject, positions: list[int]) -> None:
     for counted in (subject, run):
         counted.processed += len(positions)
         counted.errors += len(positions)
+    stored = stored_event(subject, count=len(positions), errors={ErrorCode.WORKER_LOST.value: len(positions)})
+    return [stored, *note_finished(subject)]
 
 
 def _overdue_runs(now: datetime) -> list[int]:

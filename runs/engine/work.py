@@ -59,6 +59,8 @@ class Batch:
     is_done: bool = False
     parked_need: int | None = None
     stop: Stop | None = None
+    was_cut_off: bool = False
+    """Calls were cut off whose outcome nobody will know, and whose cells will be worked again."""
     waiting_seconds: float | None = None
     """How long the subject has been waiting for its provider; None while it answers."""
     retry_in: float | None = None
@@ -72,6 +74,7 @@ class Ack:
 
     is_lost: bool = False
     granted: int = 0
+    slots: int = 0
     subject_stopped: bool = False
     run_closing: bool = False
     """Cancel was asked for, the deadline passed, or the run ended: start nothing more."""
@@ -109,6 +112,8 @@ class SubjectView:
     price: Price
     baseline: str
     seed: int
+    is_waiting: bool = False
+    """Whether it waited for its provider when it was read."""
 
 
 @dataclass(eq=False, slots=True)
@@ -150,6 +155,7 @@ class Lease:
     is_parked: bool = False
     """Even the last ask was refused."""
     stop: Stop | None = None
+    was_cut_off: bool = False
     written_at: float = 0.0
 
     @property

@@ -1,0 +1,117 @@
+"""One attempt: from a cell to its outcome in the lease's memory. Whatever goes wrong ends as an outcome, or gives the cell back."""
+
+import asyncio
+
+import structlog
+
+from common.ids import new_id
+from gateway.calls import CallRecord, call
+from gateway.chat import ChatRequest
+from gateway.client import ChatClient
+from gateway.enums import FATAL, Purpose
+from gateway.enums import Outcome as CallOutcome
+from runs.engine.loading import SubjectWork
+from runs.engine.work import Cell, Lease, Outcome, Stop
+from runs.enums import SampleStatus
+
+log = structlog.get_logger(__name__)
+
+BASELINE_CHUNK = 250
+
+
+async def attempt(client: ChatClient, lease: Lease, work: SubjectWork, cell: Cell) -> None:
+    """Ask the subject, grade what it says, and leave the outcome with the lease. An error of every task's call closes the lane."""
+    assert cell.lane is not None
+    assert work.target is not None
+    view, outcome = work.view, None
+    try:
+        record = await call(
+            client,
+            work.target,
+            ChatRequest(work.runner.messages(cell.spec), view.output_limit, view.reasoning),
+            lane=cell.lane,
+            price=view.price,
+            reserved_microusd=cell.reserved,
+            workspace_id=lease.grant.workspace_id,
+            source_id=cell.public_id,
+        )
+        if not record.is_abandoned and record.error_code not in FATAL:
+            outcome = _outcome(work, cell, record)
+    except asyncio.CancelledError:
+        _cut_off(lease, work, cell)
+        return
+    except Exception:
+        log.exception("engine.attempt_failed", run=str(lease.grant.run_public_id), subject=view.index, position=cell.spec.position)
+        outcome = _internal_error(cell)
+    lease.running.discard(cell)
+    if outcome is not None:
+        lease.outcomes.append(outcome)
+        return
+    # The cell stays unfinished and costs nothing.
+    lease.used_microusd -= cell.reserved
+    lease.pending.appendleft(cell.spec)
+    if not record.is_abandoned:
+        lease.stop = lease.stop or Stop(record.error_code, record.error_message)
+        cell.lane.close()
+
+
+def answer_baseline(lease: Lease, work: SubjectWork) -> bool:
+    """Answer a chunk at once, no more, so that other subjects' calls are not kept waiting. Returns whether there was anything."""
+    assert work.baseline is not None
+    answered = False
+    for _ in range(min(BASELINE_CHUNK, len(lease.pending))):
+        if lease.pending[0].position >= lease.sent_through:
+            break
+        answered = True
+        spec = lease.pending.popleft()
+        cell = Cell(spec, 0, new_id())
+        record = _record(lease, work, cell, CallOutcome.ANSWERED)
+        record.finish_reason, record.served_model = "stop", work.view.baseline
+        try:
+            record.response = work.baseline(spec.task_id, spec.values, spec.reference)
+            lease.outcomes.append(_outcome(work, cell, record))
+        except Exception:
+            log.exception("engine.baseline_failed", run=str(lease.grant.run_public_id), position=spec.position)
+            lease.outcomes.append(_internal_error(cell))
+    return answered
+
+
+def _cut_off(lease: Lease, work: SubjectWork, cell: Cell) -> None:
+    """The attempt was ended from outside: nothing is charged. Whether its call reached the provider nobody knows."""
+    lease.running.discard(cell)
+    lease.used_microusd -= cell.reserved
+    assert cell.lane is not None
+    if not cell.lane.is_sending:
+        return
+    if cell.keep_unknown:
+        lease.unknown.append((cell.spec.position, _record(lease, work, cell, CallOutcome.UNKNOWN)))
+    else:
+        lease.was_cut_off = True
+
+
+def _record(lease: Lease, work: SubjectWork, cell: Cell, outcome: CallOutcome) -> CallRecord:
+    price = work.view.price
+    record = CallRecord(lease.grant.workspace_id, cell.public_id, Purpose.SUBJECT, price.rate_id, price.fee_percent, cell.reserved)
+    record.outcome, record.tries = outcome, 1
+    return record
+
+
+def _outcome(work: SubjectWork, cell: Cell, record: CallRecord) -> Outcome:
+    """The finished cell of a call: graded where the model answered, an error where it did not."""
+    if record.outcome != CallOutcome.ANSWERED:
+        return Outcome(cell.spec, cell.public_id, SampleStatus.ERROR, cell.reserved, call=record, error_code=record.error_code)
+    return Outcome(
+        cell.spec,
+        cell.public_id,
+        SampleStatus.GRADED,
+        cell.reserved,
+        verdict=work.runner.grade(cell.spec, record.response),
+        call=record,
+        is_empty=record.is_empty,
+        is_truncated=record.is_truncated,
+    )
+
+
+def _internal_error(cell: Cell) -> Outcome:
+    """The cell that a mistake of ours ended: an error, uncharged."""
+    return Outcome(cell.spec, cell.public_id, SampleStatus.ERROR, cell.reserved, error_code="internal_error")
