@@ -141,7 +141,9 @@ def set_workspace_limit(workspace: Workspace, *, actor: Actor, monthly_microusd:
     if monthly_microusd is not None and not 0 <= monthly_microusd <= MAX_MICROUSD:
         raise Refused("invalid_amount", "A budget is an amount of at least zero.")
     with transaction.atomic():
-        limit, _ = WorkspaceLimit.objects.update_or_create(workspace=workspace, defaults={"monthly_microusd": monthly_microusd})
+        limit, _ = WorkspaceLimit.objects.select_for_update().get_or_create(workspace=workspace)
+        before, limit.monthly_microusd = limit.monthly_microusd, monthly_microusd
+        limit.save(update_fields=["monthly_microusd"])
         audit.record(
             actor,
             "workspace.set_budget",
@@ -149,5 +151,6 @@ def set_workspace_limit(workspace: Workspace, *, actor: Actor, monthly_microusd:
             workspace=workspace,
             monthly_microusd=None if monthly_microusd is None else str(monthly_microusd),
         )
-        credit_returned.send(Wallet, workspace_id=workspace.pk)
+        if before is not None and (monthly_microusd is None or monthly_microusd > before):
+            credit_returned.send(Wallet, workspace_id=workspace.pk)
     return limit
