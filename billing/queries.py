@@ -146,8 +146,10 @@ def _budget_differences() -> Iterator[Difference]:
         least = budget.bound_microusd if budget.cap_microusd is not None else used
         if not least <= hold.amount_microusd <= budget.bound_microusd:
             yield Difference(f"hold of {budget.source}", hold.amount_microusd, least)
-        if (hold.released_at is None) != (budget.closed_at is None):
-            yield Difference(f"hold of {budget.source}, released without its budget being closed or not with it", hold.amount_microusd, 0)
+        if budget.closed_at is None and hold.released_at is not None:
+            yield Difference(f"hold of {budget.source}, released while its budget is open", 0, hold.amount_microusd)
+        if budget.closed_at is not None and hold.released_at is None:
+            yield Difference(f"hold of {budget.source}, whose budget is closed", hold.amount_microusd, 0)
         if budget.closed_at is not None:
             yield from _unless_equal(f"reserved of {budget.source}, which is closed", budget.reserved_microusd, 0)
     for hold in Hold.objects.filter(released_at=None, budget=None):

@@ -15,5 +15,5 @@ class Command(BaseCommand):
         for difference in differences:
             self.stderr.write(str(difference))
         if differences:
-            raise CommandError(f"{len(differences)} differences")
+            raise CommandError("1 difference" if len(differences) == 1 else f"{len(differences)} differences")
         self.stdout.write("The books add up.")
