@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.http import QueryDict
 from drf_spectacular.utils import extend_schema_field
@@ -73,6 +74,15 @@ class Text(serializers.CharField):
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Id(serializers.UUIDField):
+    """The ID of a thing, as text."""
+
+    def to_internal_value(self, data: Any) -> UUID:
+        if not isinstance(data, str):
+            self.fail("invalid", value=data)
         return super().to_internal_value(data)
 
 
