@@ -32,6 +32,8 @@ log = structlog.get_logger(__name__)
 
 WRITE_PAUSE = 0.05
 """Seconds between two writes at the least: what finishes meanwhile is written together."""
+WAIT_SECONDS = 0.2
+"""How long the loop waits at the most for something to finish."""
 PULL_PAUSE = 0.25
 IDLE_SECONDS = 0.5
 LIFETIME_SECONDS = 600.0
@@ -81,7 +83,7 @@ class Executor:
 
     async def _wait(self) -> None:
         try:
-            await asyncio.wait_for(self._woken.wait(), timeout=0.2)
+            await asyncio.wait_for(self._woken.wait(), timeout=WAIT_SECONDS)
         except TimeoutError:
             return
         self._woken.clear()
