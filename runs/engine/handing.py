@@ -55,14 +55,11 @@ def _hand_on_slots(leases: Sequence[Lease], lanes: Mapping[int, Lane]) -> None:
     for lease in leases:
         if not lease.slots or lease.is_closing or not _may_release(lease, lanes[lease.grant.subject_id]):
             continue
-        heir = next(
-            (
-                other
-                for other in leases
-                if other is not lease and other.grant.subject_id == lease.grant.subject_id and other.pending and not other.is_closing
-            ),
-            None,
-        )
+        others = [
+            other for other in leases if other is not lease and other.grant.subject_id == lease.grant.subject_id and not other.is_closing
+        ]
+        # Attempts that wait for their next try need slots too, though nothing is pending behind them.
+        heir = next((other for other in others if other.pending), None) or next((other for other in others if other.running), None)
         if heir is not None:
             heir.slots += lease.slots
             lease.slots = 0
