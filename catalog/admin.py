@@ -17,7 +17,7 @@ from catalog.forms import RouteForm
 from catalog.models import Benchmark, BenchmarkVersion, DataFile, ModelRoute, Provider, RouteRate, Task, TaskContent
 from common.admin import LargeReadOnlyAdmin, PlainAdmin, ReadOnlyAdmin, ReadOnlyInline
 from common.money import format_usd
-from workspaces.actors import actor_of_user
+from workspaces.actors import Actor, actor_of_user
 from workspaces.audit import record
 
 STATE_LABELS = {"active": "success", "qualified": "info", "in_review": "info", "draft": "info", "retired": "warning"}
@@ -52,9 +52,7 @@ class BenchmarkAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
         return False
 
     def save_model(self, request: HttpRequest, obj: Benchmark, form: forms.Form, change: bool) -> None:
-        actions.describe_benchmark(
-            obj, actor=actor_of_user(request.user), name=obj.name, category=obj.category, description=obj.description
-        )
+        actions.describe_benchmark(obj, actor=_actor(request), name=obj.name, category=obj.category, description=obj.description)
 
     def view_on_site(self, benchmark: Benchmark) -> str:
         return reverse("catalog:benchmark", args=[benchmark.slug])
@@ -66,7 +64,7 @@ class BenchmarkAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
     @admin.action(description="Archive: take no new runs, keep the results", permissions=["change"])
     def archive(self, request: HttpRequest, chosen: QuerySet[Benchmark]) -> None:
         for benchmark in chosen:
-            actions.archive_benchmark(benchmark, actor=actor_of_user(request.user))
+            actions.archive_benchmark(benchmark, actor=_actor(request))
         messages.success(request, f"{len(chosen)} archived.")
 
 
@@ -91,7 +89,7 @@ class BenchmarkVersionAdmin(SimpleHistoryAdmin, ReadOnlyAdmin):  # type: ignore[
     @admin.action(description="Retire: take no new quotes, keep the results", permissions=["retire"])
     def retire(self, request: HttpRequest, chosen: QuerySet[BenchmarkVersion]) -> None:
         for version in chosen.select_related("benchmark"):
-            actions.retire_version(version, actor=actor_of_user(request.user))
+            actions.retire_version(version, actor=_actor(request))
         messages.success(request, f"{len(chosen)} retired.")
 
 
@@ -131,19 +129,37 @@ class ProviderAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
     def save_model(self, request: HttpRequest, obj: Provider, form: forms.ModelForm, change: bool) -> None:  # type: ignore[type-arg]
         super().save_model(request, obj, form, change)
         word = "provider.changed" if change else "provider.created"
-        record(actor_of_user(request.user), word, obj.slug, workspace=None, fields=form.changed_data)
+        record(_actor(request), word, obj.slug, workspace=None, fields=form.changed_data)
 
     @display(description="Routes", ordering="route_count")
     def shown_routes(self, provider: Provider) -> int:
         return provider.route_count  # type: ignore[attr-defined,no-any-return]
 
 
+def _actor(request: HttpRequest) -> Actor:
+    """The member of staff, as actions take them."""
+    return actor_of_user(request.user)  # type: ignore[arg-type]
+
+
+def _usd(column: str, description: str) -> Any:
+    """A column that shows a rate in USD and sorts by it."""
+
+    @display(description=description, ordering=f"{column}_microusd_per_mtok")
+    def shown(row: RouteRate) -> str:
+        return format_usd(int(getattr(row, f"{column}_microusd_per_mtok")))
+
+    return shown
+
+
+INPUT, CACHED, OUTPUT = _usd("input", "Input"), _usd("cached_input", "Cached input"), _usd("output", "Output")
+
+
 class RateInline(ReadOnlyInline):
     model = RouteRate
-    fields = ["effective_at", "input_microusd_per_mtok", "cached_input_microusd_per_mtok", "output_microusd_per_mtok", "created_by"]
+    fields = ["effective_at", INPUT, CACHED, OUTPUT, "created_by"]
     readonly_fields = fields
     ordering = ["-effective_at", "-id"]
-    verbose_name_plural = "prices so far, micro-USD a million tokens"
+    verbose_name_plural = "prices so far, USD a million tokens"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RouteRate]:
         return super().get_queryset(request).select_related("created_by", "route")  # type: ignore[no-any-return]
@@ -158,6 +174,12 @@ class ModelRouteAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
     list_filter = ["state", "provider"]
     list_select_related = ["provider"]
     search_fields = ["route_id", "name", "upstream_model"]
+    fieldsets = [
+        (None, {"fields": ["route_id", "name", "state"]}),
+        ("Price, USD a million tokens", {"fields": ["input_usd_per_mtok", "cached_usd_per_mtok", "output_usd_per_mtok"]}),
+        ("What is called", {"fields": ["endpoint", "upstream_model", "key_env"]}),
+        ("What it takes", {"fields": ["context_limit", "max_output_tokens", "reasoning_efforts", "takes_reasoning_budget"]}),
+    ]
     inlines = [RateInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ModelRoute]:
@@ -179,7 +201,7 @@ class ModelRouteAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
 
     def save_model(self, request: HttpRequest, obj: ModelRoute, form: forms.ModelForm, change: bool) -> None:  # type: ignore[type-arg]
         given = form.cleaned_data
-        actor = actor_of_user(request.user)
+        actor = _actor(request)
         saved = actions.save_route(
             obj.route_id,
             actor=actor,
@@ -219,14 +241,7 @@ class ModelRouteAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
 
 @admin.register(RouteRate)
 class RouteRateAdmin(ReadOnlyAdmin):
-    list_display = [
-        "route",
-        "effective_at",
-        "input_microusd_per_mtok",
-        "cached_input_microusd_per_mtok",
-        "output_microusd_per_mtok",
-        "created_by",
-    ]
+    list_display = ["route", "effective_at", INPUT, CACHED, OUTPUT, "created_by"]
     list_select_related = ["route", "created_by"]
     search_fields = ["route__route_id"]
     ordering = ["-effective_at", "-id"]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminDecimalFieldWidget
 
 from catalog.actions import MAX_USD_PER_MTOK
 from catalog.models import ModelRoute
@@ -15,7 +16,14 @@ EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"]
 
 def price(label: str, help_text: str = "", *, required: bool = True) -> forms.DecimalField:
     return forms.DecimalField(
-        label=label, help_text=help_text, required=required, min_value=0, max_value=MAX_USD_PER_MTOK, max_digits=19, decimal_places=12
+        label=label,
+        help_text=help_text,
+        required=required,
+        min_value=0,
+        max_value=MAX_USD_PER_MTOK,
+        max_digits=19,
+        decimal_places=12,
+        widget=UnfoldAdminDecimalFieldWidget,
     )
 
 
@@ -25,7 +33,9 @@ class RouteForm(forms.ModelForm):  # type: ignore[type-arg]
     input_usd_per_mtok = price("Input, USD a million tokens")
     cached_usd_per_mtok = price("Cached input, USD a million tokens", "Empty: as input.", required=False)
     output_usd_per_mtok = price("Output, USD a million tokens")
-    reasoning_efforts = forms.MultipleChoiceField(choices=[(effort, effort) for effort in EFFORTS], required=False)
+    reasoning_efforts = forms.MultipleChoiceField(
+        choices=[(effort, effort) for effort in EFFORTS], required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
 
     class Meta:
         model = ModelRoute

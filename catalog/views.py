@@ -8,10 +8,10 @@ from django.views.decorators.http import require_safe
 
 from catalog import queries
 from catalog.enums import Grader, RouteState, VersionState
-from catalog.models import Benchmark
 from common.pages import page_of
 from common.web import public_page, render_page
 from workspaces.actors import actor_of_user
+from workspaces.models import User, Workspace
 from workspaces.permissions import can_run
 from workspaces.queries import current_workspace
 
@@ -63,7 +63,7 @@ def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
         "versions": versions,
         "version": version,
         "search": search,
-        "run_workspace": _runner_workspace(request, found) if user is not None else None,
+        "run_workspace": _runner_workspace(user, found.workspace or current_workspace(request)),
         "is_runnable": version is not None and version.state == VersionState.ACTIVE and found.archived_at is None,
     }
     if version is not None:
@@ -77,10 +77,9 @@ def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
     return render_page(request, "catalog/benchmark.html", context, partial="tasks")
 
 
-def _runner_workspace(request: HttpRequest, found: Benchmark) -> Any:
-    """The workspace in which the person would run it: a private benchmark's own, else the session's; None where they may not."""
-    workspace = found.workspace or current_workspace(request)
-    return workspace if workspace is not None and can_run(actor_of_user(request.user), workspace) else None
+def _runner_workspace(user: User | None, workspace: Workspace | None) -> Workspace | None:
+    """The workspace if the person may run something in it."""
+    return workspace if user is not None and workspace is not None and can_run(actor_of_user(user), workspace) else None
 
 
 @public_page
@@ -104,12 +103,11 @@ def model(request: HttpRequest, route_id: str) -> HttpResponse:
     route = queries.get_route(route_id)
     now = timezone.now()
     user = request.user if request.user.is_authenticated else None
-    workspace = current_workspace(request)
     context = {
         "route": route,
         "rate": queries.current_rate(route, now),
         "rates": queries.rates_of(route, now),
         "is_active": route.state == RouteState.ACTIVE,
-        "can_run": user is not None and workspace is not None and can_run(actor_of_user(user), workspace),
+        "can_run": _runner_workspace(user, current_workspace(request)) is not None,
     }
     return render_page(request, "catalog/model.html", context)

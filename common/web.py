@@ -18,7 +18,7 @@ View = Callable[..., HttpResponse]
 def is_fragment_request(request: HttpRequest) -> bool:
     """Whether htmx asked for a part of the page: its own request, and not a boosted link."""
     htmx = getattr(request, "htmx", None)
-    return bool(htmx) and not htmx.boosted
+    return htmx is not None and bool(htmx) and not htmx.boosted
 
 
 def render_page(request: HttpRequest, template: str, context: dict[str, Any], *, partial: str = "", status: int = 200) -> HttpResponse:

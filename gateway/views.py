@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -18,13 +18,14 @@ from workspaces.actors import actor_of_user
 from workspaces.models import Workspace
 from workspaces.permissions import can_manage_connections, can_run, require
 from workspaces.queries import get_workspace_of, required_workspace
+from workspaces.requests import PersonRequest
 
 CONNECTIONS_A_PAGE = 50
 FORM_METHODS = ["GET", "HEAD", "POST"]
 NEEDS_ADMIN = "Connections are added and changed by admins of the workspace."
 
 
-def _roles(request: HttpRequest, workspace: Workspace) -> dict[str, Any]:
+def _roles(request: PersonRequest, workspace: Workspace) -> dict[str, Any]:
     actor = actor_of_user(request.user)
     can_manage = can_manage_connections(actor, workspace)
     return {"can_manage": can_manage, "can_check": can_manage or can_run(actor, workspace), "owner_workspace": workspace}
@@ -32,7 +33,7 @@ def _roles(request: HttpRequest, workspace: Workspace) -> dict[str, Any]:
 
 @page
 @require_safe
-def connections(request: HttpRequest) -> HttpResponse:
+def connections(request: PersonRequest) -> HttpResponse:
     """The workspace's endpoints, the newest first."""
     workspace = required_workspace(request)
     listed = page_of(queries.connections_for(workspace), cursor=request.GET.get("cursor"), limit=CONNECTIONS_A_PAGE)
@@ -44,7 +45,7 @@ def connections(request: HttpRequest) -> HttpResponse:
 
 @page
 @require_http_methods(FORM_METHODS)
-def new_connection(request: HttpRequest) -> HttpResponse:
+def new_connection(request: PersonRequest) -> HttpResponse:
     """Add an endpoint. The form carries its workspace's ID."""
     is_post = request.method == "POST"
     stated = request.POST.get("workspace", "") if is_post else ""
@@ -65,7 +66,7 @@ def new_connection(request: HttpRequest) -> HttpResponse:
 
 @page
 @require_http_methods(FORM_METHODS)
-def connection(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     """One endpoint: whether it answers, and changing what is called."""
     found = queries.get_connection_of_member(request.user, connection_id)
     is_post = request.method == "POST"
@@ -84,7 +85,7 @@ def connection(request: HttpRequest, connection_id: UUID) -> HttpResponse:
 
 @page
 @require_POST
-def check(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+def check(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     """Make one small real call to the endpoint and show what came back."""
     found = queries.get_connection_of_member(request.user, connection_id)
     result = actions.check_connection(found, actor=actor_of_user(request.user))
@@ -97,7 +98,7 @@ def check(request: HttpRequest, connection_id: UUID) -> HttpResponse:
 
 @page
 @require_http_methods(FORM_METHODS)
-def key(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+def key(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     """Put another key in the place of the present one."""
     found = queries.get_connection_of_member(request.user, connection_id)
     actor = actor_of_user(request.user)
@@ -115,7 +116,7 @@ def key(request: HttpRequest, connection_id: UUID) -> HttpResponse:
 
 @page
 @require_http_methods(FORM_METHODS)
-def deletion(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+def deletion(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     """Ask, and delete: the key is erased, results that name the connection stay."""
     found = queries.get_connection_of_member(request.user, connection_id)
     actor = actor_of_user(request.user)
@@ -141,6 +142,6 @@ def _attempt(form: Any, act: Any) -> Any:
         return None
 
 
-def _show(request: HttpRequest, found: Connection, *, form: ConnectionChangeForm, status: int = 200) -> HttpResponse:
+def _show(request: PersonRequest, found: Connection, *, form: ConnectionChangeForm, status: int = 200) -> HttpResponse:
     context = {"connection": found, "form": form} | _roles(request, found.workspace)
     return render_page(request, "gateway/connection.html", context, partial="details", status=status)

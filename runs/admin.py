@@ -143,8 +143,7 @@ class SampleAdmin(LargeReadOnlyAdmin):
         "status",
         "correct",
         "error_code",
-        "is_truncated",
-        "is_unreadable",
+        "shown_flags",
         "shown_charge",
     ]
     list_filter = ["status", "correct", "is_empty", "is_truncated", "is_unreadable"]
@@ -164,6 +163,10 @@ class SampleAdmin(LargeReadOnlyAdmin):
             return queryset.none(), False
         of_run = RunBenchmark.objects.filter(run__public_id=found).values("pk")
         return queryset.filter(run_benchmark__in=of_run) | queryset.filter(public_id=found), False
+
+    @display(description="Flags")
+    def shown_flags(self, sample: Sample) -> str:
+        return ", ".join(sample.flags) or "none"
 
     @display(description="Charge", ordering="usage_microusd")
     def shown_charge(self, sample: Sample) -> str:

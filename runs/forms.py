@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.http import QueryDict
 
-from common.money import InvalidAmount, parse_usd
+from common.forms import UsdField
 from runs.enums import CoverageMode
 
 MOST_SUBJECTS = 8
@@ -38,22 +38,6 @@ FIELD_OF_REFUSAL = {
     "sample_too_large": "sample_count",
     "cap_below_minimum": "cap",
 }
-
-
-class UsdField(forms.CharField):
-    """An amount in USD, cleaned to micro-USD; None where it is left empty."""
-
-    def clean(self, value: Any) -> int | None:
-        text = super().clean(value)
-        if not text:
-            return None
-        try:
-            amount = parse_usd(text)
-        except InvalidAmount:
-            raise forms.ValidationError("Enter an amount in USD with at most six decimals, such as 1.50.") from None
-        if amount <= 0:
-            raise forms.ValidationError("Enter an amount above zero, or leave it empty.")
-        return amount
 
 
 class SubjectsField(forms.Field):
@@ -93,7 +77,7 @@ class SetupForm(forms.Form):
     sample_count = forms.IntegerField(min_value=1, max_value=1000, required=False)
     seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, required=False)
     task_ids = forms.CharField(required=False, max_length=500_000, widget=forms.Textarea)
-    cap = UsdField(required=False, max_length=30)
+    cap = UsdField(required=False)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -222,10 +206,8 @@ class ContinueForm(forms.Form):
 
     cap = UsdField(
         required=False,
-        max_length=30,
         label="Cap, USD",
         help_text="The most that the rest may charge. Without one, the workspace's credit bounds it.",
-        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     unknown = forms.ChoiceField(
         required=False,

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -17,11 +17,12 @@ from runs.views.quote import quote_context
 from runs.wording import refusal_words
 from workspaces.actors import actor_of_user
 from workspaces.permissions import require
+from workspaces.requests import PersonRequest
 
 
 @page
 @require_POST
-def start(request: HttpRequest, quote_id: UUID) -> HttpResponse:
+def start(request: PersonRequest, quote_id: UUID) -> HttpResponse:
     """Start the quote and show its run. A refused start shows why, and the quote stays open."""
     found = queries.get_quote_of_member(request.user, quote_id)
     try:
@@ -36,7 +37,7 @@ def start(request: HttpRequest, quote_id: UUID) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def cancellation(request: HttpRequest, run_id: UUID) -> HttpResponse:
+def cancellation(request: PersonRequest, run_id: UUID) -> HttpResponse:
     """Ask whether to cancel, and cancel."""
     run = queries.get_run_of_member(request.user, run_id)
     actor = actor_of_user(request.user)
@@ -55,7 +56,7 @@ def cancellation(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def continuation(request: HttpRequest, run_id: UUID) -> HttpResponse:
+def continuation(request: PersonRequest, run_id: UUID) -> HttpResponse:
     """Say what continuing would do, and quote it."""
     run = queries.get_run_of_member(request.user, run_id)
     actor = actor_of_user(request.user)

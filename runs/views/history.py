@@ -1,6 +1,6 @@
 """The history of evaluations, and what a workspace has found out about one benchmark."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
 from catalog.queries import get_benchmark_of_member
@@ -12,13 +12,14 @@ from runs.standings import standings_on
 from workspaces.actors import actor_of_user
 from workspaces.permissions import can_run
 from workspaces.queries import required_workspace
+from workspaces.requests import PersonRequest
 
 RUNS_A_PAGE = 25
 
 
 @page
 @require_safe
-def history(request: HttpRequest) -> HttpResponse:
+def history(request: PersonRequest) -> HttpResponse:
     """The workspace's runs, the newest first, filtered by status, benchmark and model."""
     workspace = required_workspace(request)
     filters = {key: request.GET.get(key, "").strip()[:200] for key in ("status", "benchmark", "model")}
@@ -39,7 +40,7 @@ def history(request: HttpRequest) -> HttpResponse:
 
 @page
 @require_safe
-def benchmark_results(request: HttpRequest, slug: str) -> HttpResponse:
+def benchmark_results(request: PersonRequest, slug: str) -> HttpResponse:
     """The workspace's results on a benchmark so far: the newest of each model and version. The benchmark's page fetches it as a part.
 
     A private benchmark's are those of its own workspace, whichever the session picked.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
@@ -27,6 +27,7 @@ from workspaces.actors import actor_of_user
 from workspaces.models import Workspace
 from workspaces.permissions import can_run, require
 from workspaces.queries import get_workspace_of, required_workspace
+from workspaces.requests import PersonRequest
 
 BENCHMARKS_SHOWN = 50
 BASELINE_WORDS = {
@@ -51,7 +52,7 @@ class Option:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def new_evaluation(request: HttpRequest) -> HttpResponse:
+def new_evaluation(request: PersonRequest) -> HttpResponse:
     """Set an evaluation up; a valid POST makes the quote and shows it."""
     if request.method == "POST":
         return _quote(request)
@@ -67,7 +68,7 @@ def new_evaluation(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _quote(request: HttpRequest) -> HttpResponse:
+def _quote(request: PersonRequest) -> HttpResponse:
     workspace = _workspace(request, request.POST.get("workspace", ""))
     require(can_run(actor_of_user(request.user), workspace))
     form = SetupForm(request.POST)
@@ -85,18 +86,18 @@ def _quote(request: HttpRequest) -> HttpResponse:
     return render_page(request, "runs/new_evaluation.html", context, partial="setup", status=status)
 
 
-def _partial(request: HttpRequest) -> str:
+def _partial(request: PersonRequest) -> str:
     """The part that htmx asked for by its target: the reach of the setup while it is typed, the benchmarks found, or all steps."""
-    target = getattr(request, "htmx", None) and request.htmx.target
-    return target if target in {"reach", "models", "benchmarks"} else "setup"
+    htmx = getattr(request, "htmx", None)
+    return htmx.target if htmx and htmx.target in {"reach", "models", "benchmarks"} else "setup"
 
 
-def _workspace(request: HttpRequest, workspace_id: str) -> Workspace:
+def _workspace(request: PersonRequest, workspace_id: str) -> Workspace:
     """The workspace that the form names, else the session's. Raises Workspace.DoesNotExist for one the person is not in."""
     return get_workspace_of(request.user, workspace_id) if workspace_id else required_workspace(request)
 
 
-def _setup(request: HttpRequest) -> Setup:
+def _setup(request: PersonRequest) -> Setup:
     """The setup of an earlier run or quote where the address names one, else what the address itself carries."""
     if run_id := request.GET.get("from", ""):
         quote = queries.get_run_of_member(request.user, run_id).quote
@@ -107,7 +108,7 @@ def _setup(request: HttpRequest) -> Setup:
     return Setup.from_quote(quote.request_document, quote.plan_document)
 
 
-def _context(request: HttpRequest, workspace: Workspace, setup: Setup, *, form: SetupForm | None = None) -> dict[str, Any]:
+def _context(request: PersonRequest, workspace: Workspace, setup: Setup, *, form: SetupForm | None = None) -> dict[str, Any]:
     version = _version(workspace, setup.benchmark)
     search = request.GET.get("q", "").strip()[:100]
     context: dict[str, Any] = {

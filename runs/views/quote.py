@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -16,13 +16,14 @@ from runs.enums import QuoteStatus
 from runs.models import Quote
 from workspaces.actors import actor_of_user
 from workspaces.permissions import can_run
+from workspaces.requests import PersonRequest
 
 STOP_POLLING = 286
 
 
 @page
 @require_safe
-def quote(request: HttpRequest, quote_id: UUID) -> HttpResponse:
+def quote(request: PersonRequest, quote_id: UUID) -> HttpResponse:
     """The quote's page. Its countdown fetches itself until the quote is started or expired."""
     found = queries.get_quote_of_member(request.user, quote_id)
     context = quote_context(request, found)
@@ -30,7 +31,7 @@ def quote(request: HttpRequest, quote_id: UUID) -> HttpResponse:
     return render_page(request, "runs/quote.html", context, partial="offer", status=STOP_POLLING if is_over else 200)
 
 
-def quote_context(request: HttpRequest, found: Quote, *, refusal: Refused | None = None) -> dict[str, Any]:
+def quote_context(request: PersonRequest, found: Quote, *, refusal: Refused | None = None) -> dict[str, Any]:
     """What the page shows; `refusal` is why a start was refused just now."""
     now = timezone.now()
     document = documents.quote_document(found)

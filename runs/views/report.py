@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
 from common.web import is_fragment_request, page, render_page
@@ -15,13 +15,14 @@ from runs.models import Run
 from runs.results import running_headline
 from workspaces.actors import actor_of_user
 from workspaces.permissions import can_run
+from workspaces.requests import PersonRequest
 
 STOP_POLLING = 286
 
 
 @page
 @require_safe
-def report(request: HttpRequest, run_id: UUID) -> HttpResponse:
+def report(request: PersonRequest, run_id: UUID) -> HttpResponse:
     """The run's page. While it runs, its figures fetch themselves every two seconds; the answer that brings the result ends that."""
     run = queries.get_run_of_member(request.user, run_id)
     context = {

@@ -4,7 +4,7 @@ import json
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
 from catalog.enums import ExportPolicy
@@ -14,6 +14,7 @@ from common.pages import page_of
 from common.web import page, render_page
 from runs import documents, queries
 from runs.enums import Flag, SampleStatus, SubjectKind
+from workspaces.requests import PersonRequest
 
 SAMPLES_A_PAGE = 50
 FILTERS = ("subject", "status", "verdict", "flag", "group", "q")
@@ -21,7 +22,7 @@ FILTERS = ("subject", "status", "verdict", "flag", "group", "q")
 
 @page
 @require_safe
-def samples(request: HttpRequest, run_id: UUID) -> HttpResponse:
+def samples(request: PersonRequest, run_id: UUID) -> HttpResponse:
     """Every finished cell of the run. Of one model they come in the order of the tasks, else in the order they were written."""
     run = queries.get_run_of_member(request.user, run_id)
     filters = {key: request.GET.get(key, "").strip()[:200] for key in FILTERS}
@@ -55,7 +56,7 @@ def samples(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 @page
 @require_safe
-def sample(request: HttpRequest, run_id: UUID, position: int) -> HttpResponse:
+def sample(request: PersonRequest, run_id: UUID, position: int) -> HttpResponse:
     """One task: what was sent, and for each model what came back and how it was graded."""
     run = queries.get_run_of_member(request.user, run_id)
     benchmark = run.benchmarks.all()[0]
