@@ -20,7 +20,7 @@ def test_attempts_that_wait_for_a_retry_are_not_left_without_slots(workspace: Wo
     """The shard that holds the slots may end while others have nothing pending, but retries to make."""
     grant_credit(workspace, actor=SYSTEM, amount_microusd=50_000_000, reason="for the test")
     version = factories.make_version(tasks=1_100)
-    with ChatServer(sums, latency=0.001, faults=Faults(rate_429=0.05, retry_after="0.6")) as server:
+    with ChatServer(sums, latency=0.001, faults=Faults(rate_429=0.05, retry_after="1.5")) as server:
         route = factories.make_route(endpoint=server.url)
         run = start(
             workspace,
@@ -34,3 +34,4 @@ def test_attempts_that_wait_for_a_retry_are_not_left_without_slots(workspace: Wo
         async_to_sync(Executor(should_stop=lambda: time.monotonic() > deadline).run)()
     run.refresh_from_db()
     assert (run.processed, run.errors, time.monotonic() < deadline) == (1_100, 0, True)
+    assert [shard.fence for shard in run.shards.all()] == [1, 1, 1]  # no lease was given back for want of slots
