@@ -105,7 +105,7 @@ def test_two_models_are_compared_in_words_chart_and_table(ended: Run, viewer: Us
     compare = response.context["compare"]
     assert compare["summary"].replace("'", "&#x27;") in text
     assert [row["entry"]["rank"] for row in response.context["rows"]] == [entry["rank"] for entry in compare["ranking"]]
-    assert (text.count('<svg class="chart"'), "Adjusted p" in text, "one_attempt" in text) == (2, True, False)
+    assert (text.count('class="chart-figure"'), "Adjusted p" in text, "one_attempt" in text) == (2, True, False)
 
 
 def test_one_model_has_no_ranking(workspace: Workspace, actor: Actor, version: BenchmarkVersion, viewer: User, sign_in: SignIn) -> None:
