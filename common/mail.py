@@ -10,7 +10,12 @@ class ConsoleAndFileBackend(FileBackend):
     """Writes every message to a file below `file_path`, and to standard output, where a person who tries the product sees it."""
 
     def write_message(self, message: EmailMessage) -> None:
-        super().write_message(message)
+        """The file holds the whole message; its texts are not folded, so that a link can be copied from it in one piece."""
+        written = message.message()
+        for part in written.walk():
+            if part.get_content_maintype() == "text":
+                part.set_content(part.get_content(), subtype=part.get_content_subtype(), cte="8bit")
+        self.stream.write(written.as_bytes() + b"\n" + b"-" * 79 + b"\n")
         recipients = ", ".join(message.recipients())
         sys.stdout.write(f"\n── mail to {recipients}: {message.subject}\n{message.body}\n──\n")
         sys.stdout.flush()
