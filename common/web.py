@@ -16,9 +16,9 @@ View = Callable[..., HttpResponse]
 
 
 def is_fragment_request(request: HttpRequest) -> bool:
-    """Whether htmx asked for a part of the page: its own request, and not a boosted link."""
+    """Whether htmx asked for a part of the page: its own request, not a boosted link, and not a step back in the history."""
     htmx = getattr(request, "htmx", None)
-    return htmx is not None and bool(htmx) and not htmx.boosted
+    return htmx is not None and bool(htmx) and not htmx.boosted and not htmx.history_restore_request
 
 
 def render_page(request: HttpRequest, template: str, context: dict[str, Any], *, partial: str = "", status: int = 200) -> HttpResponse:

@@ -55,7 +55,7 @@ def final_context(run: Run) -> dict[str, Any]:
         "result": result,
         "compare": compare,
         "rows": ranked_rows(result, compare),
-        "is_judged": compare is not None and compare["bounds"] is None,
+        "is_judged": compare is not None and compare["bounds"] is None and len(compare["ranking"]) > 1,
         "forest": scores_chart(result, compare) if compare else None,
         "differences": differences_chart(compare) if compare else None,
         "labels": {subject["index"]: subject["label"] for subject in result["subjects"]},

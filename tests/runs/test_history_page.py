@@ -76,6 +76,11 @@ def test_htmx_gets_the_list_alone(queued: Run, viewer: User, sign_in: SignIn) ->
     assert (text.strip().startswith('<div id="list">'), "<html" in text) == (True, False)
 
 
+def test_step_back_in_the_history_gets_the_whole_page(queued: Run, viewer: User, sign_in: SignIn) -> None:
+    text = sign_in(viewer).get(PATH, headers=HTMX | {"HX-History-Restore-Request": "true"}).content.decode()
+    assert "<html" in text
+
+
 def test_pages_follow_each_other(
     queued: Run, workspace: Workspace, actor: Actor, version: BenchmarkVersion, viewer: User, sign_in: SignIn
 ) -> None:
