@@ -142,9 +142,7 @@ def answers(
     return [_outcome(work, grant, spec, text, finish, tokens, code) for spec in pending_of(grant)[:cells]]
 
 
-def _outcome(
-    work: SubjectWork, grant: Grant, spec: TaskSpec, text: str | None, finish: str, tokens: tuple[int, int], code: str
-) -> Outcome:
+def _outcome(work: SubjectWork, grant: Grant, spec: TaskSpec, text: str | None, finish: str, tokens: tuple[int, int], code: str) -> Outcome:
     price = work.view.price
     reserved = work.runner.worst_case(spec, work.view.output_limit, price)
     record = CallRecord(grant.workspace_id, new_id(), Purpose.SUBJECT, price.rate_id, price.fee_percent, reserved)
