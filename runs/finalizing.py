@@ -174,6 +174,8 @@ def _subject_inputs(subject: Subject, columns: Samples) -> SubjectInputs:
         output=Sum("output_tokens"),
         reasoning=Sum("reasoning_tokens"),
         estimated=Sum("estimated_calls"),
+        reused_usage=Sum("origin__usage_microusd"),
+        reused_fee=Sum("origin__fee_microusd"),
     )
     return SubjectInputs(
         index=subject.index,
@@ -190,6 +192,8 @@ def _subject_inputs(subject: Subject, columns: Samples) -> SubjectInputs:
         fee_microusd=subject.fee_microusd,
         stopped=subject.stopped_code,
         external_charges=subject.kind == SubjectKind.CONNECTION,
+        kind=subject.kind,
+        reused_microusd=(sums["reused_usage"] or 0) + (sums["reused_fee"] or 0),
     )
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Any, Self
 
 from runs.statistics import ACCURACY, Estimate, Interval, Metric, missing_bounds, wilson
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 SAMPLE_COLUMNS = ("position", "status", "score", "error_code", "is_empty", "is_truncated", "is_unreadable", "latency_ms")
 """The columns of `Sample` that `Samples.of` takes, in its order."""
+
+LATENCY_PERCENTS = (5, 10, 25, 50, 75, 90, 95, 99)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,9 @@ class SubjectInputs:
     external_charges: bool = False
     """True for connections: what they cost is not known here, so they are never called the cheapest."""
     benchmark_index: int = 0
+    kind: str = "managed"
+    reused_microusd: int = 0
+    """What answers that were taken over from a continued run were charged there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +227,7 @@ class _Figures:
         return {
             "index": subject.index,
             "label": subject.label,
+            "kind": subject.kind,
             "benchmark_index": subject.benchmark_index,
             "stopped": subject.stopped or None,
             "headline": headline,
@@ -239,7 +245,13 @@ class _Figures:
             },
             "latency_ms": self._latency(),
             "charge_microusd": str(subject.usage_microusd + subject.fee_microusd),
+            "answers_charge_microusd": self._answers_charge(),
         }
+
+    def _answers_charge(self) -> str | None:
+        """What all of its answers cost, those taken over from a continued run too; None where a provider bills them elsewhere."""
+        subject = self.subject
+        return None if subject.external_charges else str(subject.usage_microusd + subject.fee_microusd + subject.reused_microusd)
 
     def _errors_as_wrong(self) -> list[dict[str, Any]]:
         """The second figure, under its own name: an error is missing, not wrong, but some ask what if it were."""
@@ -309,9 +321,11 @@ class _Figures:
         )
         return [{"code": code, "count": count} for code, count in sorted(codes.items(), key=lambda item: (-item[1], item[0]))]
 
-    def _latency(self) -> dict[str, int | None]:
-        """Of graded answers: the least latency that half of them, and 19 of 20, do not exceed."""
+    def _latency(self) -> dict[str, Any]:
+        """Of graded answers: the least latency that half of them, and 19 of 20, do not exceed, and more such quantiles for drawing."""
         latencies = sorted(ms for ms, status in zip(self.samples.latency_ms, self.samples.status, strict=True) if status == "graded")
         if not latencies:
-            return {"p50": None, "p95": None}
-        return {name: latencies[ceil(share * len(latencies)) - 1] for name, share in (("p50", 0.5), ("p95", 0.95))}
+            return {"p50": None, "p95": None, "quantiles": None}
+        # In whole percents: ceil(0.95 · 100) of floats is 95 or 96, as the bits fall.
+        quantiles = {f"p{percent}": latencies[-(-percent * len(latencies) // 100) - 1] for percent in LATENCY_PERCENTS}
+        return {"p50": quantiles["p50"], "p95": quantiles["p95"], "quantiles": quantiles}

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from common.serializers import AnyObject, Money, SignedMoney
-from runs.enums import RunStatus
+from runs.enums import RunStatus, SubjectKind
 from runs.serializers.shapes import BenchmarkOfRunShape, RatesShape, ReasonCountShape
 
 
@@ -62,14 +62,29 @@ class UsageShape(serializers.Serializer[Any]):
     estimated_calls = serializers.IntegerField()
 
 
+class QuantilesShape(serializers.Serializer[Any]):
+    """The least latency that so many percent of the graded answers do not exceed."""
+
+    p5 = serializers.IntegerField()
+    p10 = serializers.IntegerField()
+    p25 = serializers.IntegerField()
+    p50 = serializers.IntegerField()
+    p75 = serializers.IntegerField()
+    p90 = serializers.IntegerField()
+    p95 = serializers.IntegerField()
+    p99 = serializers.IntegerField()
+
+
 class LatencyShape(serializers.Serializer[Any]):
     p50 = serializers.FloatField(allow_null=True)
     p95 = serializers.FloatField(allow_null=True)
+    quantiles = QuantilesShape(allow_null=True)
 
 
 class ResultSubjectShape(serializers.Serializer[Any]):
     index = serializers.IntegerField()
     label = serializers.CharField()
+    kind = serializers.ChoiceField(choices=SubjectKind.values)
     benchmark_index = serializers.IntegerField()
     stopped = serializers.CharField(allow_null=True, help_text="The code it was stopped with.")
     headline = MetricShape(allow_null=True)
@@ -81,6 +96,10 @@ class ResultSubjectShape(serializers.Serializer[Any]):
     usage = UsageShape()
     latency_ms = LatencyShape(allow_null=True)
     charge_microusd = Money()
+    answers_charge_microusd = Money(
+        allow_null=True,
+        help_text="What all of its answers cost, those taken over from a continued run too. Null where a provider bills them elsewhere.",
+    )
 
 
 class ResultCoverageShape(serializers.Serializer[Any]):

@@ -155,7 +155,7 @@ def assert_stored(name: str, document: Any) -> None:
 
     def steady(value: Any, field: str = "") -> Any:
         if isinstance(value, dict):
-            return {key: steady(each, key) for key, each in value.items()}
+            return {key: steady(each, field if field in _MEASURED else key) for key, each in value.items()}
         if isinstance(value, list):
             return [steady(each) for each in value]
         if field in _MEASURED and value is not None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.canonical import canonical_json
-from runs.results import ResultInputs, Samples, SubjectInputs, Usage, build_result, number, running_headline
+from runs.results import LATENCY_PERCENTS, ResultInputs, Samples, SubjectInputs, Usage, build_result, number, running_headline
 from runs.statistics import Metric, wilson
 
 GRADED = Metric(key="overlap", name="Overlap", is_binary=False)
@@ -75,6 +75,7 @@ def test_result_of_a_finished_run_has_every_field_of_the_shape() -> None:
             {
                 "index": 0,
                 "label": "model-0",
+                "kind": "managed",
                 "benchmark_index": 0,
                 "stopped": None,
                 "headline": headline,
@@ -102,8 +103,13 @@ def test_result_of_a_finished_run_has_every_field_of_the_shape() -> None:
                     "reasoning_tokens": 30,
                     "estimated_calls": 1,
                 },
-                "latency_ms": {"p50": 100, "p95": 350},
+                "latency_ms": {
+                    "p50": 100,
+                    "p95": 350,
+                    "quantiles": {"p5": 100, "p10": 100, "p25": 100, "p50": 100, "p75": 100, "p90": 350, "p95": 350, "p99": 350},
+                },
                 "charge_microusd": "210",
+                "answers_charge_microusd": "210",
             }
         ],
         "billing": {"state": "settled", "usage_microusd": "200", "platform_fee_microusd": "10", "total_microusd": "210"},
@@ -139,7 +145,7 @@ def test_result_without_a_graded_task_has_null_and_no_zero() -> None:
     for its, errors in zip(document["subjects"], (1, 0), strict=True):
         assert its["headline"] == {"metric": "accuracy", "name": "Accuracy", "value": None, "n": 0, "stderr": None, "interval": None}
         assert its["bounds"] == {"low": 0.0, "high": 1.0}
-        assert its["latency_ms"] == {"p50": None, "p95": None}
+        assert its["latency_ms"] == {"p50": None, "p95": None, "quantiles": None}
         assert (its["counts"]["errors"], its["counts"]["missing"]) == (errors, 2 - errors)
     assert [its["stopped"] for its in document["subjects"]] == ["silent_zero", None]
 
@@ -254,5 +260,19 @@ def test_result_any_cells_add_up_and_freeze(cells: list[list[str]], in_clusters:
 def test_result_latencies_are_of_answers_that_came(n: int) -> None:
     rows = [right(position, latency=position + 1) for position in reversed(range(n))]
     document = build_result(inputs(subject(*rows, error(n)), task_count=n + 1))["subjects"][0]
-    expected = np.percentile(np.arange(1, n + 1), [50, 95], method="inverted_cdf").tolist()
-    assert document["latency_ms"] == {"p50": expected[0], "p95": expected[1]}
+    quantiles = {f"p{share}": int(np.percentile(np.arange(1, n + 1), share, method="inverted_cdf")) for share in LATENCY_PERCENTS}
+    assert document["latency_ms"] == {"p50": quantiles["p50"], "p95": quantiles["p95"], "quantiles": quantiles}
+
+
+def test_result_says_what_answers_cost_wherever_they_were_charged() -> None:
+    its = [
+        subject(right(0), index=0, usage_microusd=200, fee_microusd=10, reused_microusd=90),
+        subject(right(0), index=1, kind="connection", external_charges=True),
+        subject(right(0), index=2, kind="baseline"),
+    ]
+    document = build_result(inputs(*its, task_count=1))["subjects"]
+    assert [(each["kind"], each["charge_microusd"], each["answers_charge_microusd"]) for each in document] == [
+        ("managed", "210", "300"),
+        ("connection", "0", None),
+        ("baseline", "0", "0"),
+    ]
