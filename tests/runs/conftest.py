@@ -29,19 +29,16 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def start_sums(workspace: Workspace, actor: Actor) -> Callable[..., Run]:
-    """Starts a run over all of a benchmark of sums: `start_sums(tasks=20, endpoint=server.url, subjects=2)`.
+    """Starts a run over all of a benchmark of sums: `start_sums(tasks=20, endpoint=server.url, subjects=2)`; more names go to the request.
 
-    Subjects are managed routes to the endpoint, models named "m0", "m1", …; more names go to the request.
+    Subjects are managed routes to the endpoint, models named "m0", "m1", …, or none where `model` says something else.
     """
 
     def started(*, tasks: int = 20, endpoint: str = "http://127.0.0.1:9/v1", subjects: int = 1, **request: Any) -> Run:
         version = factories.make_version(tasks=tasks)
         routes = [factories.make_route(endpoint=endpoint, model=f"m{index}") for index in range(subjects)]
-        wanted = {
-            "subjects": [{"kind": "managed", "route_id": route.route_id} for route in routes],
-            "selection": {"profile_ids": [version.profile_id]},
-            "coverage": {"mode": "full"},
-        }
+        models = {"subjects": [{"kind": "managed", "route_id": route.route_id} for route in routes]} if routes else {}
+        wanted = {"selection": {"profile_ids": [version.profile_id]}, "coverage": {"mode": "full"}, **models}
         return start(workspace, actor, **(wanted | request))
 
     return started

@@ -224,7 +224,7 @@ def event_types(run: Run) -> list[str]:
 
 
 def assert_books(run: Run) -> None:
-    """Money is reserved once and by live leases alone, every figure is a sum of calls, every event is there, and slots are within bounds."""
+    """Money is reserved once and by live leases alone, every figure is a sum of calls, no event is missing, slots are within bounds."""
     run = Run.objects.get(pk=run.pk)
     subjects = list(Subject.objects.filter(run=run))
     budget = Budget.objects.get(source=run.budget_source)

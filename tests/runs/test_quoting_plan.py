@@ -30,7 +30,7 @@ def quote(workspace: Workspace, actor: Actor, **request: Any) -> Quote:
 
 @db
 def test_plan_has_the_shape_of_the_api(workspace: Workspace, actor: Actor) -> None:
-    version = factories.make_version(factories.make_benchmark("sums", name="Sums"), tasks=40, max_output_tokens=256)
+    factories.make_version(factories.make_benchmark("sums", name="Sums"), tasks=40, max_output_tokens=256)
     factories.make_route("example/adder", cached_input_rate=100_000)
     made = quote(
         workspace,

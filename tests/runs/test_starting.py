@@ -254,7 +254,7 @@ def test_ceiling_of_the_key_is_checked_and_named(workspace: Workspace, actor: Ac
     set_key_ceiling(key, actor=actor, ceiling_microusd=999)
     quote = create_quote(workspace, actor=actor_of_key(key), request=asked | {"max_charge_microusd": "1000"})
     assert refusal(quote, actor_of_key(key)).code == "key_ceiling_reached"
-    run, created = start_run(quote, actor=actor)
+    _, created = start_run(quote, actor=actor)
     assert (created, Allowance.objects.get(kind="key_ceiling").reserved_microusd) == (True, 0)
 
 
