@@ -42,8 +42,6 @@ class RunCompare(ApiView):
         run = queries.get_run(self.workspace, run_id)
         _require_result(queries.newest_continuation(run))
         document = compare_document(run)
-        if not document:
-            raise Conflict("nothing_to_compare", "The run has one model; a comparison needs two.")
         if self.query.get("profile_id", document["profile_id"]) != document["profile_id"]:
             raise Http404
         return document

@@ -152,12 +152,13 @@ def test_a_twin_in_flight_waits(monkeypatch: pytest.MonkeyPatch, workspace: Work
     """The first stands between its claim and its work until the second has been seen to wait."""
     version = make_version(tasks=3)
     _, text = create_api_key(workspace, actor=SYSTEM, label="twins", scopes=list(Scope))
-    waiting = threading.Event()
+    claimed, waiting = threading.Event(), threading.Event()
     real_sleep, real_claim = idempotency.time.sleep, idempotency.claim
 
     def claim_and_wait(*args: Any, **kwargs: Any) -> Any:
         found = real_claim(*args, **kwargs)
         if isinstance(found, idempotency.Claim):
+            claimed.set()
             waiting.wait(10)
         return found
 
@@ -171,8 +172,9 @@ def test_a_twin_in_flight_waits(monkeypatch: pytest.MonkeyPatch, workspace: Work
         BaseDatabaseWrapper.close(connections["default"])  # a database in memory keeps its connection open otherwise
 
     threads = [threading.Thread(target=ask) for _ in range(2)]
-    for thread in threads:
-        thread.start()
+    threads[0].start()
+    assert claimed.wait(10)
+    threads[1].start()
     for thread in threads:
         thread.join(20)
     assert waiting.is_set()

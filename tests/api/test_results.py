@@ -29,7 +29,7 @@ ROWS = [
 def answer(messages: list[dict[str, Any]]) -> str:
     """Right, but for 0 (wrong), 3 (a formula) and 5 (nothing to read)."""
     text = last_user_message(messages)
-    return {"What is 0 + 0?": "7", "What is 3 + 3?": "=cmd|'/c calc'!A0 6", "What is 5 + 5?": "I do not know"}.get(text, sums(text))
+    return {"What is 0 + 0?": "7", "What is 3 + 3?": "=cmd|'/c calc'!A0 6", "What is 5 + 5?": "I do not know"}.get(text) or sums(messages)
 
 
 def ended(api: ApiClient, *, export_policy: str = "full", **more: Any) -> str:
@@ -70,7 +70,9 @@ def test_a_comparison_of_its_models(api: ApiClient, run_id: str) -> None:
 
 def test_before_the_end_there_is_no_result(api: ApiClient, db: None) -> None:
     make_version(make_benchmark("sums"), tasks=3)
-    run_id = api.post("/v1/runs", {"model": "random-choice", "benchmark": "sums", "coverage": {"mode": "full"}}, idempotency_key="a").json()["id"]
+    run_id = api.post(
+        "/v1/runs", {"model": "random-choice", "benchmark": "sums", "coverage": {"mode": "full"}}, idempotency_key="a"
+    ).json()["id"]
     for path in ("results", "compare", "export", "export?format=csv", "results?diff=previous"):
         refused = api.get(f"/v1/runs/{run_id}/{path}")
         assert (refused.status_code, error_of(refused)["code"]) == (409, "result_not_ready")
@@ -78,10 +80,10 @@ def test_before_the_end_there_is_no_result(api: ApiClient, db: None) -> None:
     assert api.get(f"/v1/runs/{run_id}/receipt").json()["state"] == "running"
 
 
-def test_one_model_alone_has_nothing_to_be_compared_with(api: ApiClient) -> None:
+def test_one_model_alone_is_ranked_alone(api: ApiClient) -> None:
     run_id = ended(api, subjects=["most-frequent-answer"])
-    refused = api.get(f"/v1/runs/{run_id}/compare")
-    assert (refused.status_code, error_of(refused)["code"]) == (409, "nothing_to_compare")
+    compared = api.get(f"/v1/runs/{run_id}/compare").json()
+    assert ([row["label"] for row in compared["ranking"]], compared["pairs"]) == (["most-frequent-answer"], [])
 
 
 def test_the_difference_to_the_run_before(api: ApiClient, run_id: str) -> None:
@@ -131,7 +133,9 @@ def test_one_sample_tells_everything(api: ApiClient, foreign_api: ApiClient, run
 
 def test_a_sample_of_another_run_is_not_found(api: ApiClient, run_id: str) -> None:
     sample_id = api.get(f"/v1/runs/{run_id}/samples?limit=1").json()["data"][0]["id"]
-    other = api.post("/v1/runs", {"model": "random-choice", "benchmark": "sums"} | {"coverage": {"mode": "full"}}, idempotency_key="b").json()["id"]
+    other = api.post(
+        "/v1/runs", {"model": "random-choice", "benchmark": "sums"} | {"coverage": {"mode": "full"}}, idempotency_key="b"
+    ).json()["id"]
     assert api.get(f"/v1/runs/{other}/samples/{sample_id}").status_code == 404
 
 
@@ -195,7 +199,11 @@ def test_a_receipt_adds_up(api: ApiClient, run_id: str, workspace: Workspace) ->
     assert_stored("receipt", receipt)
     assert sum(int(entry["amount_microusd"]) for entry in receipt["ledger_entries"]) == -int(receipt["total_microusd"])
     result = api.get(f"/v1/runs/{run_id}/results").json()
-    assert receipt["total_microusd"] == result["billing"]["total_microusd"] == api.get(f"/v1/runs/{run_id}").json()["progress"]["spend_microusd"]
+    assert (
+        receipt["total_microusd"]
+        == result["billing"]["total_microusd"]
+        == api.get(f"/v1/runs/{run_id}").json()["progress"]["spend_microusd"]
+    )
     wallet = api.get("/v1/billing/wallet").json()
     assert (wallet["held_microusd"], wallet["settled_charges_microusd"]) == ("0", receipt["total_microusd"])
     assert int(wallet["balance_microusd"]) == 10_000_000 - int(receipt["total_microusd"])

@@ -69,7 +69,9 @@ def test_a_quote_of_a_managed_model(api: ApiClient, sums: BenchmarkVersion) -> N
         ({"name": "x" * 161}, "validation_error"),
     ],
 )
-def test_a_quote_that_is_refused_says_why(api: ApiClient, sums: BenchmarkVersion, workspace: Workspace, change: dict[str, Any], code: str) -> None:
+def test_a_quote_that_is_refused_says_why(
+    api: ApiClient, sums: BenchmarkVersion, workspace: Workspace, change: dict[str, Any], code: str
+) -> None:
     make_route("example/small")
     make_route("example/tiny", max_output_tokens=10)
     make_connection(workspace, name="unchecked", checked=False)
@@ -224,13 +226,20 @@ def test_attempts_name_their_samples(api: ApiClient, sums: BenchmarkVersion) -> 
 def test_a_readers_scope_starts_nothing(workspace: Workspace, sums: BenchmarkVersion, api: ApiClient) -> None:
     reader = key_client(workspace, Scope.EVAL_READ)
     run_id = start(api).json()["id"]
-    answers = [quote(reader), reader.post("/v1/runs", {}), reader.post(f"/v1/runs/{run_id}/cancel"), reader.post(f"/v1/runs/{run_id}/continue")]
+    answers = [
+        quote(reader),
+        reader.post("/v1/runs", {}),
+        reader.post(f"/v1/runs/{run_id}/cancel"),
+        reader.post(f"/v1/runs/{run_id}/continue"),
+    ]
     assert [answer.status_code for answer in answers] == [403] * 4
     writer = key_client(workspace, Scope.EVAL_WRITE)
     assert [writer.get("/v1/runs").status_code, writer.get(f"/v1/runs/{run_id}/results").status_code] == [403, 403]
 
 
-def test_a_viewer_reads_and_starts_nothing(session_api: Callable[[User], ApiClient], viewer: User, api: ApiClient, sums: BenchmarkVersion) -> None:
+def test_a_viewer_reads_and_starts_nothing(
+    session_api: Callable[[User], ApiClient], viewer: User, api: ApiClient, sums: BenchmarkVersion
+) -> None:
     run_id = start(api).json()["id"]
     browser = session_api(viewer)
     assert browser.get(f"/v1/runs/{run_id}").status_code == 200

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import schemathesis
 from django.test import Client
-from hypothesis import HealthCheck, Phase, settings as hypothesis_settings
+from hypothesis import HealthCheck, Phase
+from hypothesis import settings as hypothesis_settings
 from pytest_django.fixtures import Settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
