@@ -8,6 +8,8 @@ from evalrouter_site.api.views import openapi
 
 urlpatterns = [
     path("", views.landing, name="landing"),
+    path("command", views.command, name="command"),
+    path("design", views.design, name="design"),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
     path("admin/", admin.site.urls),

@@ -1,17 +1,47 @@
 """Pages that belong to no app: the landing page and the health checks."""
 
 from django.db import DatabaseError, connection
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from common.web import page, public_page, render_page
+from evalrouter_site.command import LONGEST_QUERY, Seeker, find
 from evalrouter_site.example import example_result
+from evalrouter_site.specimens import specimens
+from workspaces.enums import Role
+from workspaces.queries import current_membership
+from workspaces.requests import PersonRequest
 
 
 @require_safe
 def landing(request: HttpRequest) -> HttpResponse:
     """What the product is, for people who do not know it."""
     return render(request, "landing.html", {"example": example_result()})
+
+
+@require_safe
+@public_page
+def command(request: HttpRequest) -> HttpResponse:
+    """What is found in the workspace, and the places one may go to; for htmx the results alone, for the command bar."""
+    membership = current_membership(request)
+    seeker = Seeker(
+        workspace=membership.workspace if membership else None,
+        role=Role(membership.role) if membership else None,
+        is_signed_in=request.user.is_authenticated,
+        is_staff=request.user.is_authenticated and request.user.is_staff,
+    )
+    q = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
+    return render_page(request, "command.html", {"groups": find(seeker, q), "q": q}, partial="results")
+
+
+@require_safe
+@page
+def design(request: PersonRequest) -> HttpResponse:
+    """Every component in every state, light beside dark, for staff; nobody else finds it."""
+    if not request.user.is_staff:
+        raise Http404
+    return render_page(request, "design.html", specimens())
 
 
 @require_safe

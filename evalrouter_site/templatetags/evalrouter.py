@@ -142,6 +142,12 @@ def svg_part(part: int | str | None, whole: int | str | None) -> str:
     return svg_percent(int(part or 0) / total if total > 0 else 0)
 
 
+@register.filter
+def less(amount: int | str | None, part: int | str | None) -> int | None:
+    """An amount without a part of it, never below 0; None for none."""
+    return None if amount is None or amount == "" else max(0, int(amount) - int(part or 0))
+
+
 # ── Times ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -235,3 +241,26 @@ def nav_link(context: dict[str, Any], label: str, href: str, icon_name: str = ""
     current = ' aria-current="page"' if path == href else (' aria-current="true"' if path.startswith(href.rstrip("/") + "/") else "")
     drawing = icon(icon_name) if icon_name else ""
     return format_html('<a href="{}"{}>{}{}</a>', href, SafeString(current), drawing, label)
+
+
+@register.simple_tag(takes_context=True)
+def sort_header(context: dict[str, Any], label: str, key: str, css: str = "") -> SafeString:
+    """The head of a column that can be sorted: a link that sorts by `key` (`?sort=key`), and turns round the order it is in (`?sort=-key`).
+
+    Figures are sorted largest first at the first click: give their key with a minus.
+    """
+    request = context["request"]
+    current = request.GET.get("sort", "")
+    name = key.lstrip("-")
+    state = {name: "ascending", f"-{name}": "descending"}.get(current, "")
+    query = request.GET.copy()
+    query.pop("cursor", None)
+    query["sort"] = (name if current == f"-{name}" else f"-{name}") if state else key
+    return format_html(
+        '<th scope="col"{}{}><a class="sort" href="?{}">{}{}</a></th>',
+        format_html(' class="{}"', css) if css else "",
+        format_html(' aria-sort="{}"', state) if state else "",
+        query.urlencode(),
+        label,
+        icon("sort"),
+    )

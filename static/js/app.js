@@ -1,4 +1,5 @@
-// The little script of our own: copying, and saying when a live fragment could not be fetched. Pages work without it.
+// The little script of our own: copying, toasts, marking where a file may be dropped, and saying when a live fragment could not be
+// fetched. Pages work without it.
 (() => {
   "use strict";
 
@@ -33,6 +34,25 @@
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
   });
+
+  // A toast goes when it is closed, or after ten seconds in which neither the pointer nor the focus is on it.
+  const toasts = document.getElementById("toasts");
+  if (toasts) {
+    document.addEventListener("click", (event) => event.target.closest(".toast-close")?.closest("[data-toast]").remove());
+    const leave = (toast) => setTimeout(() => {
+      if (toast.matches(":hover, :focus-within")) leave(toast);
+      else toast.remove();
+    }, 10000);
+    new MutationObserver((changes) => {
+      for (const change of changes) for (const node of change.addedNodes) if (node.nodeType === 1) leave(node);
+    }).observe(toasts, { childList: true });
+  }
+
+  for (const [name, isOver] of [["dragenter", true], ["dragleave", false], ["drop", false]]) {
+    document.addEventListener(name, (event) => {
+      if (event.target.matches?.("input[type=file]")) event.target.classList.toggle("is-over", isOver);
+    });
+  }
 
   for (const name of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) {
     document.addEventListener(name, () => {

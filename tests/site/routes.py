@@ -7,6 +7,7 @@ Each line: the route, what kind it is, and the least role for each verb it takes
 - OWN: signed-in people see and change what is theirs; names no object. A role is that in the workspace the person works in.
 - OBJECT: names an object of a workspace. Strangers get 404, whatever the verb.
 - CATALOG: names something of the catalog, which everyone may read where it is public and only its workspace where it is private.
+- STAFF: a page of the site's staff; nobody else finds it. Its own test says so.
 - MISSING: catches addresses that do not exist.
 """
 
@@ -16,10 +17,12 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from workspaces.enums import RANK, Role
 
-PUBLIC, FLOW, OWN, OBJECT, CATALOG, MISSING = "PUBLIC", "FLOW", "OWN", "OBJECT", "CATALOG", "MISSING"
+PUBLIC, FLOW, OWN, OBJECT, CATALOG, STAFF, MISSING = "PUBLIC", "FLOW", "OWN", "OBJECT", "CATALOG", "STAFF", "MISSING"
 
 TABLE = """
                                                                 PUBLIC  GET
+command                                                         PUBLIC  GET
+design                                                          STAFF
 healthz                                                         PUBLIC  GET
 readyz                                                          PUBLIC  GET
 openapi.json                                                    PUBLIC  GET

@@ -38,7 +38,8 @@ def test_template_has_no_inline_script_style_or_handler(template: Path) -> None:
 
 def test_style_sheets_are_small_and_all_are_linked() -> None:
     css = ROOT / "static" / "css"
-    linked = set(re.findall(r"static 'css/([^']+)'", (ROOT / "templates" / "components" / "styles.html").read_text()))
+    pages = [ROOT / "templates" / "components" / "styles.html", ROOT / "templates" / "design.html"]
+    linked = {sheet for page in pages for sheet in re.findall(r"static 'css/([^']+)'", page.read_text())}
     assert {path.relative_to(css).as_posix() for path in css.rglob("*.css")} == linked
     assert {path.name: lines for path in css.rglob("*.css") if (lines := len(path.read_text().splitlines())) > 200} == {}
 

@@ -27,6 +27,8 @@ LISTS = (
     "/evaluations/{run_id}/samples",
     "/evaluations/{run_id}/samples?verdict=correct&subject=0",
     "/evaluations/{run_id}/samples/0",
+    "/command",
+    "/command?q=a",
     "/settings/account",
     "/settings/members",
     "/settings/api-keys",

@@ -1,0 +1,29 @@
+"""Reads over several apps, for pages that belong to none of them. The workspace comes first."""
+
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
+
+from runs.models import Run, RunBenchmark, Subject
+from runs.queries import filter_runs
+from workspaces.models import Workspace
+
+LEAST_DIGITS = 4
+"""From how many digits on a word is taken for the beginning of a run's ID."""
+
+
+def found_runs(workspace: Workspace, q: str = "") -> QuerySet[Run]:
+    """The workspace's runs, newest first, in which every word of `q` is in the name, the benchmark or a model, or begins the ID.
+
+    Each has `subject_count`, and its benchmark prefetched.
+    """
+    runs = Run.objects.filter(workspace=workspace)
+    for word in q.split()[:10]:
+        benchmarks = RunBenchmark.objects.filter(run=OuterRef("pk")).filter(
+            Q(version__benchmark__name__icontains=word) | Q(version__benchmark__slug__icontains=word)
+        )
+        subjects = Subject.objects.filter(run=OuterRef("pk"), label__icontains=word)
+        matching = Q(name__icontains=word) | Q(Exists(benchmarks)) | Q(Exists(subjects))
+        if len(word) >= LEAST_DIGITS:
+            matching |= Q(pk__in=filter_runs(Run.objects.filter(workspace=workspace), id_prefix=word).values("pk"))
+        runs = runs.filter(matching)
+    of_runs = RunBenchmark.objects.select_related("version__benchmark").defer("version__manifest", "task_ordinals").order_by("index")
+    return runs.annotate(subject_count=Count("subjects")).prefetch_related(Prefetch("benchmarks", of_runs)).order_by("-id")
