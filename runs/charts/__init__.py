@@ -1,6 +1,28 @@
-"""Charts as geometry: what a template needs to draw them, in a live page and in an exported one alike."""
+"""Charts as geometry: what a template needs to draw them, in a live page and in an exported one alike.
 
+Each function takes documents that the API serves and returns what `templates/runs/charts/` draws, or None where there is nothing to draw.
+"""
+
+from runs.charts.parts import groups_chart, latency_chart
+from runs.charts.planes import Plane
 from runs.charts.plots import differences_chart, ranking_chart, running_chart, scores_chart
+from runs.charts.progress import Pace, ProgressChart, paces_of, progress_chart
 from runs.charts.rows import Chart
+from runs.charts.tradeoffs import cost_chart, speed_chart
 
-__all__ = ["Chart", "differences_chart", "ranking_chart", "running_chart", "scores_chart"]
+__all__ = [
+    "Chart",
+    "Pace",
+    "Plane",
+    "ProgressChart",
+    "cost_chart",
+    "differences_chart",
+    "groups_chart",
+    "latency_chart",
+    "paces_of",
+    "progress_chart",
+    "ranking_chart",
+    "running_chart",
+    "scores_chart",
+    "speed_chart",
+]

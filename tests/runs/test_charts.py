@@ -1,80 +1,24 @@
-"""Charts: where their marks are, and that the drawing says the same in words."""
+"""Charts of rows, with scores and differences: where their marks are, and that the drawing says the same in words."""
 
-from typing import Any
-from xml.etree import ElementTree
+import re
+import subprocess
+import sys
 
 import pytest
-from django.template.loader import render_to_string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.charts import Chart, differences_chart, ranking_chart, running_chart, scores_chart
-from runs.charts.rows import LONGEST_LABEL
-from runs.charts.scales import NARROWEST, decimals_for, scale_over
+from runs.charts import differences_chart, ranking_chart, running_chart, scores_chart
+from runs.charts.marks import SERIES, shape_of
+from runs.charts.words import LONGEST_LABEL, shortened
 from runs.results import running_headline
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.mark.parametrize(
-    ("values", "ticks"),
-    [
-        ([0.536, 0.589], [0.52, 0.54, 0.56, 0.58, 0.6]),
-        ([0.195, 0.589], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
-        ([0.0, 1.0], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
-        ([0.839, 1.0], [0.8, 0.85, 0.9, 0.95, 1.0]),
-        ([-0.161, 0.161, 0.0], [-0.2, -0.1, 0.0, 0.1, 0.2]),
-        ([0.1, 0.3], [0.1, 0.15, 0.2, 0.25, 0.3]),
-        ([], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
-        ([0.5], [0.499, 0.4995, 0.5, 0.5005, 0.501]),
-    ],
-)
-def test_scale_has_round_ticks_that_hold_the_values(values: list[float], ticks: list[float]) -> None:
-    assert scale_over(values).ticks() == ticks
-
-
-@given(st.lists(st.floats(-1, 1), min_size=1, max_size=20))
-def test_scale_any_values_are_held_by_at_most_five_steps(values: list[float]) -> None:
-    scale = scale_over(values)
-    ticks = scale.ticks()
-    assert 2 <= len(ticks) <= 6
-    room = 1e-6 * (ticks[-1] - ticks[0])
-    assert ticks[0] - room <= min(values) <= max(values) <= ticks[-1] + room
-    for value in values:
-        assert 2 <= float(scale.x(value).removesuffix("%")) <= 98
-
-
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=20))
-def test_scale_of_shares_that_differ_stays_between_0_and_1(values: list[float]) -> None:
-    if max(values) - min(values) < NARROWEST:
-        return
-    ticks = scale_over(values).ticks()
-    assert ticks[0] >= 0
-    assert ticks[-1] <= 1
-
-
-@pytest.mark.parametrize(("step", "decimals"), [(10, 0), (5, 0), (1, 0), (0.5, 1), (0.1, 1), (0.02, 2)])
-def test_decimals_tell_ticks_apart(step: float, decimals: int) -> None:
-    assert decimals_for(step) == decimals
-
-
-def ranked(index: int, label: str, score: float, low: float, high: float, group: str = "a") -> dict[str, Any]:
-    return {"subject_index": index, "label": label, "score": score, "interval": {"low": low, "high": high}, "group": group}
-
-
-def pair(a: int, b: int, difference: float, low: float, high: float, *, separable: bool) -> dict[str, Any]:
-    return {"a": a, "b": b, "difference": difference, "interval": {"low": low, "high": high}, "separable": separable}
-
-
-def headline(value: float | None, low: float = 0.0, high: float = 0.0) -> dict[str, Any]:
-    return {"name": "Accuracy", "value": value, "interval": None if value is None else {"low": low, "high": high}}
-
+from tests.runs.drawing import HOSTILE, SVG, drawn, pair, ranked, share_of, subject, subjects, table_of, texts
 
 RESULT = {
     "subjects": [
-        {"index": 0, "label": "low", "headline": headline(0.25, 0.2, 0.3)},
-        {"index": 1, "label": "high", "headline": headline(0.5, 0.4, 0.6)},
-        {"index": 2, "label": "stopped", "headline": headline(None)},
+        subject(0, "low", figures=(0.25, 0.2, 0.3)),
+        subject(1, "high", figures=(0.5, 0.4, 0.6)),
+        subject(2, "stopped", correct=None),
     ]
 }
 COMPARE = {
@@ -86,22 +30,22 @@ COMPARE = {
 
 def test_scores_chart_follows_the_ranking_and_keeps_those_left_out() -> None:
     chart = scores_chart(RESULT, COMPARE)
-    assert [(row.label, row.entry.words, row.entry.interval_words, row.entry.note) for row in chart.rows] == [
-        ("high", "50.0%", "40.0 to 60.0", "a"),
-        ("low", "25.0%", "20.0 to 30.0", "b"),
-        ("stopped", "no answer graded", "", "left out"),
+    assert [(row.label, row.entry.words, row.entry.detail, row.entry.letters, row.entry.note) for row in chart.rows] == [
+        ("high", "50.0%", "40.0 to 60.0", "a", ""),
+        ("low", "25.0%", "20.0 to 30.0", "b", ""),
+        ("stopped", "no answer graded", "", "", "left out"),
     ]
-    assert [(row.low_x, row.x, row.high_x) for row in chart.rows] == [
-        ("50.00%", "74.00%", "98.00%"),
-        ("2.00%", "14.00%", "26.00%"),
-        (None, None, None),
+    assert [[(mark.low_x, mark.x, mark.high_x) for mark in row.marks] for row in chart.rows] == [
+        [("50.00%", "75.00%", "100.00%")],
+        [("0.00%", "12.50%", "25.00%")],
+        [],
     ]
-    assert [(tick.label, tick.x, tick.anchor) for tick in chart.ticks] == [
-        ("20%", "2.00%", "start"),
-        ("30%", "26.00%", "middle"),
-        ("40%", "50.00%", "middle"),
-        ("50%", "74.00%", "middle"),
-        ("60%", "98.00%", "end"),
+    assert [(tick.label, tick.place) for tick in chart.ticks] == [
+        ("20%", "0.00%"),
+        ("30%", "25.00%"),
+        ("40%", "50.00%"),
+        ("50%", "75.00%"),
+        ("60%", "100.00%"),
     ]
     assert chart.description == (
         "high: 50.0% (40.0 to 60.0), group a. low: 25.0% (20.0 to 30.0), group b. stopped: no answer graded, left out of the comparison."
@@ -114,8 +58,12 @@ def test_scores_chart_of_one_model_needs_no_comparison() -> None:
     assert chart.title == "Accuracy with 95% intervals"
 
 
+def test_scores_chart_without_models_is_an_empty_drawing() -> None:
+    assert texts(drawn("forest", scores_chart({"subjects": []})), "chart-row") == []
+
+
 def test_ranking_chart_shows_the_scores_over_the_compared_tasks() -> None:
-    assert [(row.label, row.entry.words, row.entry.series) for row in ranking_chart(COMPARE).rows] == [
+    assert [(row.label, row.entry.words, row.marks[0].point.series) for row in ranking_chart(COMPARE).rows] == [
         ("high", "50.0%", 2),
         ("low", "25.0%", 1),
     ]
@@ -123,10 +71,7 @@ def test_ranking_chart_shows_the_scores_over_the_compared_tasks() -> None:
 
 def test_running_chart_has_a_row_for_who_has_nothing_yet() -> None:
     chart = running_chart([("one", running_headline(12, 25)), ("two", running_headline(0, 0))])
-    assert [(row.label, row.entry.words, row.x is None) for row in chart.rows] == [
-        ("one", "48.0%", False),
-        ("two", "no answer graded", True),
-    ]
+    assert [(row.label, row.entry.words, len(row.marks)) for row in chart.rows] == [("one", "48.0%", 1), ("two", "no answer graded", 0)]
     assert chart.title == "Score so far with 95% intervals"
 
 
@@ -142,7 +87,7 @@ def test_differences_chart_holds_zero_and_marks_what_is_told_apart() -> None:
     chart = differences_chart(compare)
     assert chart
     assert [
-        (row.label, row.against, row.entry.words, row.entry.interval_words, row.entry.remark, row.entry.is_hollow) for row in chart.rows
+        (row.label, row.against, row.entry.words, row.entry.detail, row.entry.remark, row.marks[0].point.is_hollow) for row in chart.rows
     ] == [
         ("x", "y", "+4.0", "−1.0 to 9.0", "Cannot be told apart", True),
         ("x", "z", "+10.0", "5.0 to 15.0", "Told apart", False),
@@ -169,59 +114,71 @@ def test_differences_chart_of_many_models_keeps_those_with_the_best() -> None:
     assert chart.title == "v against each other model"
 
 
-def test_chart_long_labels_are_shortened_in_the_middle_and_have_their_own_line() -> None:
-    label = "provider/a-model-with-a-very-long-name-that-ends-in-2026"
+def test_long_labels_are_shortened_in_the_middle_and_whole_in_words() -> None:
+    label = "provider/a-model-with-a-very-long-name-that-goes-on-and-on-and-ends-in-2026"
     chart = ranking_chart({"ranking": [ranked(0, label, 0.5, 0.4, 0.6)], "excluded": []})
-    assert chart.has_two_lines is True
-    assert len(chart.rows[0].label) <= LONGEST_LABEL
+    assert len(chart.rows[0].label) <= LONGEST_LABEL < len(label)
     assert (chart.rows[0].label[:9], chart.rows[0].label[-4:]) == ("provider/", "2026")
     assert label in chart.description
+    assert table_of(drawn("forest", chart))[1][0] == label
 
 
-def drawn(chart: Chart, **context: Any) -> ElementTree.Element:
-    """The rendered figure as a tree: it must be well-formed."""
-    html = render_to_string("runs/charts/forest.html", {"chart": chart, **context})
-    return ElementTree.fromstring(html[html.index("<figure") :].replace("<svg class", '<svg xmlns="http://www.w3.org/2000/svg" class', 1))
+@given(subjects(), st.booleans())
+def test_marks_of_any_result_are_inside_and_in_the_order_of_their_values(found: list[dict], in_groups: bool) -> None:
+    for each in found:
+        each["headline"]["interval"] = None if in_groups else each["headline"]["interval"]
+    chart = scores_chart({"subjects": found})
+    places = []
+    for row in chart.rows:
+        for mark in row.marks:
+            places.append((mark.point.value, share_of(mark.x)))
+            if mark.low_x and mark.high_x:
+                assert share_of(mark.low_x) <= share_of(mark.x) <= share_of(mark.high_x)
+    assert [share for _, share in sorted(places)] == sorted(share for _, share in places)
+    assert [row.entry.label for row in chart.rows] == [each["label"] for each in found]
+    shares = [share_of(tick.place) for tick in chart.ticks]
+    assert (shares[0], shares[-1]) == (0, 1)
+    assert shares == sorted(set(shares))
+    drawn("forest", chart)
 
 
-def test_chart_is_drawn_with_a_title_and_a_description_that_name_it() -> None:
-    svg = drawn(scores_chart(RESULT, COMPARE)).find(f"{SVG}svg")
-    assert svg is not None
-    ids = {element.get("id"): element.text for element in svg.iter() if element.get("id")}
-    assert svg.get("role") == "img"
-    assert [ids[name] for name in (svg.get("aria-labelledby") or "").split()] == [
-        "Accuracy with 95% intervals",
-        scores_chart(RESULT, COMPARE).description,
-    ]
+def test_chart_draws_one_mark_a_row_that_has_a_value_in_the_shape_of_its_series() -> None:
+    figure = drawn("forest", scores_chart(RESULT, COMPARE))
+    points = [path for path in figure.iter(f"{SVG}path") if "chart-point" in (path.get("class") or "").split()]
+    assert [path.get("d") for path in points] == [shape_of(2), shape_of(1)]
+    assert [path.findtext(f"{SVG}title") for path in points] == ["50.0%", "25.0%"]
+    assert [element.get("class") for element in figure.iter(f"{SVG}g")] == ["chart-mark series-2", "chart-mark series-1"]
 
 
-def test_chart_draws_one_mark_a_row_that_has_a_value() -> None:
-    figure = drawn(scores_chart(RESULT, COMPARE))
-    assert [circle.get("cx") for circle in figure.iter(f"{SVG}circle")] == ["74.00%", "14.00%"]
-    assert [circle.get("class") for circle in figure.iter(f"{SVG}circle")] == ["chart-point", "chart-point"]
-
-
-def test_chart_has_no_inline_style_or_script() -> None:
-    for element in drawn(scores_chart(RESULT, COMPARE)).iter():
-        assert element.get("style") is None
-        assert not element.tag.endswith(("script", "style"))
-        assert not [name for name in element.attrib if name.startswith("on")]
+def test_chart_draws_each_grid_line_once() -> None:
+    figure = drawn("forest", scores_chart(RESULT, COMPARE))
+    assert sum(line.get("class") == "chart-grid" for line in figure.iter(f"{SVG}line")) == 5
+    assert [line.get("class") for line in drawn("differences", differences_chart(COMPARE)).iter(f"{SVG}line")].count("chart-zero") == 1
 
 
 def test_chart_says_the_same_in_a_table_unless_the_page_has_one() -> None:
-    figure = drawn(differences_chart(COMPARE) or pytest.fail("There is a pair."))
-    assert [[cell.text for cell in row] for row in figure.iter("tr")] == [
+    assert table_of(drawn("differences", differences_chart(COMPARE))) == [
         ["Pair", "Difference in points", "95% interval", "Reading"],
         ["high against low", "+25.0", "15.0 to 35.0", "Told apart"],
     ]
-    assert drawn(scores_chart(RESULT, COMPARE), hide_table=True).find("details") is None
+    assert drawn("forest", scores_chart(RESULT, COMPARE), hide_table=True).find(".//details") is None
 
 
-def test_chart_labels_are_escaped() -> None:
-    chart = ranking_chart({"ranking": [ranked(0, "<b>&</b>", 0.5, 0.4, 0.6)], "excluded": []})
-    assert [text.text for text in drawn(chart).iter(f"{SVG}text") if text.get("class") == "chart-label"] == ["<b>&</b>"]
+def test_hostile_labels_are_text() -> None:
+    chart = ranking_chart({"ranking": [ranked(0, HOSTILE, 0.5, 0.4, 0.6)], "excluded": []})
+    figure = drawn("forest", chart)
+    assert texts(figure, "chart-label") == [f"{shortened(HOSTILE)} a"]
+    assert table_of(figure)[1][0] == HOSTILE
 
 
-def test_differences_template_draws_the_zero_line() -> None:
-    html = render_to_string("runs/charts/differences.html", {"chart": differences_chart(COMPARE)})
-    assert html.count('class="chart-zero"') == 1
+def test_shapes_differ_and_stay_within_their_radius() -> None:
+    shapes = [shape_of(series) for series in range(1, SERIES + 1)]
+    assert len(set(shapes)) == SERIES == 8
+    numbers = [float(number) for shape in shapes for number in re.findall(r"-?\d*\.?\d+", shape)]
+    assert max(map(abs, numbers)) <= 10  # the way around the circle, whose radius is half of it
+
+
+@pytest.mark.parametrize("module", ["numpy", "scipy", "django"])
+def test_charts_are_cheap_to_import(module: str) -> None:
+    code = f"import sys, runs.charts; sys.exit({module!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
