@@ -183,17 +183,24 @@ def test_private_benchmark_is_not_there_for_another_workspace(workspace: Workspa
     assert list(visible_benchmarks(other_workspace)) == []
 
 
-def test_daily_limit_is_refused_and_counts_archived_ones(workspace: Workspace, other_workspace: Workspace) -> None:
+def test_daily_limit_is_refused_and_counts_archived_ones(workspace: Workspace, other_workspace: Workspace, owner: User) -> None:
+    person = actor_of_user(owner)
     made = [make_benchmark(workspace=workspace) for _ in range(MAX_CREATED_A_DAY)]
     archive_benchmark(made[0], actor=SYSTEM)
     before = counts()
     with pytest.raises(Conflict) as caught:
-        imported(workspace)
+        imported(workspace, person)
     assert (caught.value.code, caught.value.details) == ("private_benchmark_limit", {"limit_kind": "created_per_day", "limit": 10})
     assert counts() == before
     assert imported(other_workspace).number == 1
     Benchmark.objects.filter(pk=made[1].pk).update(created_at=timezone.now() - timedelta(days=1, seconds=1))
-    assert imported(workspace).number == 1
+    assert imported(workspace, person).number == 1
+
+
+def test_daily_limit_does_not_bind_an_operator(workspace: Workspace) -> None:
+    for _ in range(MAX_CREATED_A_DAY):
+        make_benchmark(workspace=workspace)
+    assert imported(workspace, SYSTEM).number == 1
 
 
 def test_limit_of_active_benchmarks_is_refused_until_one_is_archived(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
