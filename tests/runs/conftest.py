@@ -29,15 +29,15 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def start_sums(workspace: Workspace, actor: Actor) -> Callable[..., Run]:
-    """Starts a run over all of a benchmark of sums: `start_sums(tasks=20, endpoint=server.url, subjects=2)`; more names go to the request.
+    """Starts a run over all of a benchmark of sums: `start_sums(tasks=20, endpoint=server.url, routes=2)`; more names go to the request.
 
     Subjects are managed routes to the endpoint, models named "m0", "m1", …, or none where `model` says something else.
     """
 
-    def started(*, tasks: int = 20, endpoint: str = "http://127.0.0.1:9/v1", subjects: int = 1, **request: Any) -> Run:
+    def started(*, tasks: int = 20, endpoint: str = "http://127.0.0.1:9/v1", routes: int = 1, **request: Any) -> Run:
         version = factories.make_version(tasks=tasks)
-        routes = [factories.make_route(endpoint=endpoint, model=f"m{index}") for index in range(subjects)]
-        models = {"subjects": [{"kind": "managed", "route_id": route.route_id} for route in routes]} if routes else {}
+        made = [factories.make_route(endpoint=endpoint, model=f"m{index}") for index in range(routes)]
+        models = {"subjects": [{"kind": "managed", "route_id": route.route_id} for route in made]} if made else {}
         wanted = {"selection": {"profile_ids": [version.profile_id]}, "coverage": {"mode": "full"}, **models}
         return start(workspace, actor, **(wanted | request))
 

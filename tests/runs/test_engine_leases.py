@@ -83,12 +83,12 @@ def test_slots_of_a_dead_lease_come_back_with_the_sweep_and_not_before(start_sum
 
 
 def test_one_subject_takes_no_slots_from_another(start_sums: Start) -> None:
-    run = start_sums(subjects=2, concurrency=3)
+    run = start_sums(routes=2, concurrency=3)
     assert [Hand().take(shards_of(run, index)[0]).slots for index in range(2)] == [3, 3]
 
 
 def test_shard_that_is_done_parked_or_of_a_stopped_subject_is_not_leased(start_sums: Start) -> None:
-    run = start_sums(subjects=3)
+    run = start_sums(routes=3)
     done, parked, stopped = (shards_of(run, index)[0] for index in range(3))
     Shard.objects.filter(pk=done.pk).update(is_done=True)
     Shard.objects.filter(pk=parked.pk).update(parked_need_microusd=10)
@@ -108,7 +108,7 @@ def test_run_that_was_cancelled_or_ends_is_not_leased(start_sums: Start, actor: 
 
 
 def test_candidates_come_in_order_of_task_range_so_that_subjects_keep_pace(start_sums: Start) -> None:
-    run = start_sums(tasks=1_200, subjects=2)
+    run = start_sums(tasks=1_200, routes=2)
     assert found() == [
         shard.pk for pair in zip(shards_of(run, 0), shards_of(run, 1), strict=True) for shard in sorted(pair, key=lambda shard: shard.pk)
     ]

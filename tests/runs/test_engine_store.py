@@ -227,7 +227,7 @@ def test_empty_answers_are_uncharged_until_the_day_s_allowance_is_used(start_sum
 
 def test_empty_answers_of_a_connection_use_no_allowance(workspace: Any, start_sums: Start) -> None:
     factories.make_connection(workspace, name="ours")
-    run, hand = start_sums(subjects=0, model="connection:ours"), Hand()
+    run, hand = start_sums(routes=0, model="connection:ours"), Hand()
     grant = hand.take(shards_of(run)[0])
     hand.hand_in(grant, answers(grant, 5, text=""))
     assert EmptyAnswers.objects.count() == 0
@@ -270,7 +270,7 @@ def test_wrong_unreadable_or_truncated_but_readable_answers_are_no_silent_zero(s
 
 
 def test_stop_ends_the_subject_once_with_its_reason(start_sums: Start) -> None:
-    run, hand = start_sums(subjects=2), Hand()
+    run, hand = start_sums(routes=2), Hand()
     grant = hand.take(shards_of(run)[0])
     for _ in range(2):
         assert hand.hand_in(grant, stop=stop("provider_no_quota", "No money left.")).subject_stopped
@@ -335,7 +335,7 @@ def test_time_to_wait_is_written_for_every_process(start_sums: Start) -> None:
 
 
 def test_run_waits_when_all_its_working_subjects_wait_and_resumes_with_an_answer(start_sums: Start) -> None:
-    run = start_sums(subjects=3)
+    run = start_sums(routes=3)
     hands = [Hand(f"hand {index}") for index in range(3)]
     grants = [hand.take(shards_of(run, index)[0]) for index, hand in enumerate(hands)]
     hands[2].finish(grants[2], 20)
@@ -393,9 +393,9 @@ def test_unknown_outcomes_are_kept_with_an_uncharged_call_and_not_worked_again(s
 
 def test_call_that_was_cut_off_notes_a_possible_double_bill_of_a_connection_only(workspace: Any, start_sums: Start) -> None:
     factories.make_connection(workspace, name="ours")
-    run = start_sums(subjects=1)
+    run = start_sums(routes=1)
     version = run.benchmarks.get().version
-    own = start_sums(selection={"profile_ids": [version.profile_id]}, subjects=0, model="connection:ours")
+    own = start_sums(selection={"profile_ids": [version.profile_id]}, routes=0, model="connection:ours")
     for each in (run, own):
         hand = Hand()
         hand.hand_in(hand.take(shards_of(each)[0]), was_cut_off=True)

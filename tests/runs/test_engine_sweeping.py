@@ -151,7 +151,7 @@ def test_cells_that_answered_meanwhile_are_no_longer_suspects(start_sums: Start)
 
 def test_possible_double_bill_is_noted_for_connections_only(workspace: Workspace, start_sums: Start) -> None:
     factories.make_connection(workspace, name="ours")
-    managed, own = start_sums(), start_sums(subjects=0, model="connection:ours")
+    managed, own = start_sums(), start_sums(routes=0, model="connection:ours")
     for run in (managed, own):
         die_with(Hand(), run, 2)
         die_with(Hand(), run, 2)
@@ -164,13 +164,13 @@ def test_possible_double_bill_is_noted_for_connections_only(workspace: Workspace
 
 def test_dead_lease_that_sent_nothing_notes_nothing(workspace: Workspace, start_sums: Start) -> None:
     factories.make_connection(workspace, name="ours")
-    run = start_sums(subjects=0, model="connection:ours")
+    run = start_sums(routes=0, model="connection:ours")
     die(Hand().take(shards_of(run)[0]))
     assert (subject_of(run).notes, Shard.objects.get().suspects) == ([], {})
 
 
 def test_baseline_sends_nothing_however_often_its_worker_dies(start_sums: Start) -> None:
-    run = start_sums(subjects=0, model="random-choice")
+    run = start_sums(routes=0, model="random-choice")
     for _ in range(4):
         die_with(Hand(), run, 20)
     assert (Shard.objects.get().suspects, Sample.objects.count()) == ({}, 0)
@@ -187,7 +187,7 @@ def test_cells_of_unknown_outcome_are_no_suspects(start_sums: Start) -> None:
 
 
 def test_money_of_a_dead_lease_wakes_parked_shards(start_sums: Start) -> None:
-    run, hand = start_sums(subjects=2, max_charge_microusd="1000"), Hand()
+    run, hand = start_sums(routes=2, max_charge_microusd="1000"), Hand()
     rich, poor = (hand.take(shards_of(run, index)[0]) for index in range(2))
     hand.hand_in(rich, wanted=1_000, least=1_000)
     hand.hand_in(poor, release=True, is_done=False, parked_need=176)
@@ -233,7 +233,7 @@ def test_run_past_its_deadline_ends_with_the_sweep_and_continues(start_sums: Sta
 
 
 def test_run_of_which_every_subject_was_stopped_ends(start_sums: Start) -> None:
-    run, hand = start_sums(subjects=2), Hand()
+    run, hand = start_sums(routes=2), Hand()
     for index in range(2):
         grant = hand.take(shards_of(run, index)[0])
         hand.hand_in(grant, stop=stop())
