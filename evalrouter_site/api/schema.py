@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from inspect import cleandoc
+from threading import Lock
 from typing import Any
 
 from drf_spectacular.generators import SchemaGenerator
@@ -156,13 +157,6 @@ class AutoSchema(FrameworkAutoSchema):
         return str(type(serializer).__name__).removesuffix("Shape").removesuffix("Body") or "Body"
 
 
-@lru_cache(maxsize=1)
-def openapi_document() -> dict[str, Any]:
-    """The whole schema, made once a process."""
-    document: dict[str, Any] = _without_marks(SchemaGenerator(urlconf="evalrouter_site.api.urls").get_schema(public=True))
-    return document
-
-
 def _without_marks(value: Any) -> Any:
     """The document without the generator's own notes on enumerations."""
     if isinstance(value, dict):
@@ -170,6 +164,15 @@ def _without_marks(value: Any) -> Any:
     return [_without_marks(each) for each in value] if isinstance(value, list) else value
 
 
-@lru_cache(maxsize=1)
+_making = Lock()
+
+
 def openapi_text() -> bytes:
-    return encode_json(openapi_document())
+    """The whole document, made once a process, by one thread: the generator is not made for two at once."""
+    with _making:
+        return _made()
+
+
+@lru_cache(maxsize=1)
+def _made() -> bytes:
+    return encode_json(_without_marks(SchemaGenerator(urlconf="evalrouter_site.api.urls").get_schema(public=True)))
