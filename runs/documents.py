@@ -16,7 +16,7 @@ from catalog.queries import manifest_of
 from catalog.rendering import render_messages
 from gateway.models import Call
 from runs import queries
-from runs.enums import TERMINAL, Phase, QuoteStatus, SubjectKind
+from runs.enums import TERMINAL, Phase, QuoteStatus, SampleStatus, SubjectKind
 from runs.models import Event, Quote, ResultVersion, Run, Sample, Subject
 from runs.quoting import benchmark_document
 
@@ -204,7 +204,7 @@ def sample_document(sample: Sample, calls: Mapping[Any, Sequence[Call]] | None =
     shows_content = policy != ExportPolicy.AGGREGATE and (content is not None or answered is None)
     manifest = manifest_of(version)
     values, reference = sample.task.content.values, sample.task.content.reference
-    response = content.response if content is not None and shows_content else None
+    response = content.response if content is not None and shows_content and sample.status == SampleStatus.GRADED else None
     return {
         **sample_row(sample),
         "messages": render_messages(manifest, values) if policy != ExportPolicy.AGGREGATE else None,

@@ -103,7 +103,7 @@ def _charge(run: Run, subject: Subject) -> Charge:
 def _read(run_id: int) -> _Parts:
     run = Run.objects.select_related("quote", "workspace").get(pk=run_id)
     benchmark = RunBenchmark.objects.select_related("version__benchmark").get(run=run, index=0)
-    subjects = list(Subject.objects.filter(run=run).order_by("index"))
+    subjects = list(Subject.objects.filter(run=run).select_related("route", "connection").order_by("index"))
     columns = [Samples.of(Sample.objects.filter(subject=subject).values_list(*SAMPLE_COLUMNS)) for subject in subjects]
     version = benchmark.version
     groups, clusters = _strata(benchmark, version)
@@ -220,13 +220,25 @@ _NOTE_WORDS: dict[str, Callable[[Subject, str], str]] = {
 }
 
 
+def _asked_model(subject: Subject) -> str:
+    """The model's name as the endpoint was asked for it; empty for a baseline, and for a connection that was changed since."""
+    if subject.route is not None:
+        return subject.route.upstream_model
+    if subject.connection is not None and subject.connection.revision == subject.connection_revision:
+        return subject.connection.model
+    return ""
+
+
 def _subject_notices(subject: Subject) -> list[str]:
     notices = []
     for note in subject.notes:
         kind, _, name = note.partition(":")
         notices.append(_NOTE_WORDS[kind](subject, name) if kind in _NOTE_WORDS else DUPLICATE_CHARGE if note == DUPLICATE_CHARGE else note)
+    asked = _asked_model(subject)
     if len(subject.served_models) > 1:
         notices.append(f"{subject.label}: the provider served several models during the run: {', '.join(subject.served_models)}.")
+    elif asked and subject.served_models and subject.served_models != [asked]:
+        notices.append(f"{subject.label}: asked for {asked}, the provider answered as {subject.served_models[0]}.")
     if subject.kind == SubjectKind.BASELINE:
         notices.append(f"{subject.label} is a baseline, not a model: it answers without reading the question.")
     return notices

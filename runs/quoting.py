@@ -325,7 +325,7 @@ def _warnings(
         found.append(
             (
                 "private_benchmark_delivery",
-                f"The models receive: {'; '.join(delivery['receives'])}. They never receive: {'; '.join(delivery['never_receives'])}. Graded by: {delivery['grader']}",
+                f"The models receive: {_joined(delivery['receives'])} They never receive: {_joined(delivery['never_receives'])} Graded by: {delivery['grader']}",
             )
         )
     if any(subject.kind == SubjectKind.BASELINE for subject in subjects):
@@ -336,6 +336,11 @@ def _warnings(
             )
         )
     return [{"code": code, "message": message} for code, message in found]
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    """Sentences as one."""
+    return "; ".join(sentence.removesuffix(".") for sentence in sentences) + "."
 
 
 def _terms(

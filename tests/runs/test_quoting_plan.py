@@ -182,7 +182,12 @@ def test_private_benchmark_says_what_the_models_receive(workspace: Workspace, ac
     version = factories.make_version(workspace=workspace)
     made = quote(workspace, actor, model=route.route_id, benchmark=version.profile_id, coverage={"mode": "full"})
     assert made.plan_document["benchmark"]["private"] is True
-    assert [warning["code"] for warning in made.plan_document["warnings"]] == ["private_benchmark_delivery"]
+    (warning,) = made.plan_document["warnings"]
+    delivery = made.plan_document["delivery"]
+    assert warning["code"] == "private_benchmark_delivery"
+    assert warning["message"].startswith(f"The models receive: {delivery['receives'][0].removesuffix('.')}")
+    assert warning["message"].endswith(f". Graded by: {delivery['grader']}")
+    assert ".." not in warning["message"]
 
 
 @db

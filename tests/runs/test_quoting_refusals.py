@@ -225,6 +225,7 @@ DEEP = {"a": {"b": "c"}}
         ({"coverage": {"mode": "tasks", "task_ids": ["t1", 2]}}, "coverage.task_ids"),
         ({"max_charge_microusd": "1.5"}, "max_charge_microusd"),
         ({"max_charge_microusd": 1.5}, "max_charge_microusd"),
+        ({"max_charge_microusd": 1_000_000}, "max_charge_microusd"),
         ({"max_charge_microusd": "-1"}, "max_charge_microusd"),
         ({"max_charge_microusd": "９"}, "max_charge_microusd"),
         ({"max_charge_microusd": "9" * 30}, "max_charge_microusd"),
