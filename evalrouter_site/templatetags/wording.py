@@ -10,6 +10,7 @@ from django import template
 from catalog.enums import ExportPolicy, Grader
 from common.money import format_usd
 from runs import wording
+from runs.charts.marks import series_of, shape_of
 
 register = template.Library()
 
@@ -121,7 +122,13 @@ def host(address: str) -> str:
 @register.filter
 def series(index: int) -> int:
     """The number of a subject's colour, 1 to 8."""
-    return int(index) % 8 + 1
+    return series_of(int(index))
+
+
+@register.filter
+def mark_shape(index: int) -> str:
+    """The outline of a subject's mark, the same in every chart and table."""
+    return shape_of(series_of(int(index)))
 
 
 @register.filter

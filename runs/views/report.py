@@ -5,11 +5,23 @@ from uuid import UUID
 
 import orjson
 from django.http import HttpResponse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from common.web import is_fragment_request, page, render_page
 from runs import documents, queries
-from runs.charts import differences_chart, scores_chart
+from runs.charts import (
+    ProgressChart,
+    cost_chart,
+    differences_chart,
+    groups_chart,
+    latency_chart,
+    paces_of,
+    progress_chart,
+    scores_chart,
+    speed_chart,
+)
+from runs.charts.words import natural_order
 from runs.enums import SubjectKind
 from runs.models import Run
 from runs.results import running_headline
@@ -58,6 +70,11 @@ def final_context(run: Run) -> dict[str, Any]:
         "is_judged": compare is not None and compare["bounds"] is None and len(compare["ranking"]) > 1,
         "forest": scores_chart(result, compare) if compare else None,
         "differences": differences_chart(compare) if compare else None,
+        "cost": cost_chart(result, compare) if compare else None,
+        "speed": speed_chart(result, compare) if compare else None,
+        "groups": groups_chart(result),
+        "latency": latency_chart(result),
+        "progress": progress_of(run),
         "labels": {subject["index"]: subject["label"] for subject in result["subjects"]},
         "group_rows": group_rows(result),
         "error_rows": error_rows(result),
@@ -66,6 +83,13 @@ def final_context(run: Run) -> dict[str, Any]:
         "has_estimates": any(subject["usage"]["estimated_calls"] for subject in result["subjects"]),
         "baselines": {subject.index for subject in run.subjects.all() if subject.kind == SubjectKind.BASELINE},
     }
+
+
+def progress_of(run: Run) -> ProgressChart | None:
+    """How the run's answers came; None where none did, as when all were taken over from an earlier run."""
+    subjects = [(subject.index, subject.label, subject.planned) for subject in run.subjects.all()]
+    start = run.started_at or run.created_at
+    return progress_chart(paces_of(subjects, queries.stored_over_time(run)), ((run.ended_at or timezone.now()) - start).total_seconds())
 
 
 def ranked_rows(result: dict[str, Any], compare: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -80,7 +104,7 @@ def ranked_rows(result: dict[str, Any], compare: dict[str, Any] | None) -> list[
 
 def group_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
     """One row a group of tasks, with each model's score in the order of the subjects."""
-    names = sorted({group["group"] for subject in result["subjects"] for group in subject["groups"]})
+    names = sorted({group["group"] for subject in result["subjects"] for group in subject["groups"]}, key=natural_order)
     by_subject = [{group["group"]: group for group in subject["groups"]} for subject in result["subjects"]]
     return [{"name": name, "cells": [groups.get(name) for groups in by_subject]} for name in names]
 
