@@ -37,7 +37,7 @@ class Installation:
         self.backend = backend
         self.port = free_port()
         self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("DJANGO", "CELERY", "DATABASE"))},
+            **{name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ},
             "DATA_DIR": str(folder / "data"),
             "PORT": str(self.port),
             "ALLOW_PRIVATE_ENDPOINTS": "yes",
