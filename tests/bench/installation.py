@@ -154,10 +154,10 @@ class Installation:
         printed = self.manage("import_benchmark", str(rows), "--workspace", self.workspace_id, "--manifest", str(manifest))
         return str(json.loads(printed)["id"])
 
-    def add_route(self, endpoint: str) -> None:
+    def add_route(self, endpoint: str, route: str = ROUTE) -> None:
         """A managed route to the endpoint at a price, so that every call is reserved, metered and charged."""
         prices = ["--input-usd-per-mtok", "0.40", "--output-usd-per-mtok", "1.60"]
-        self.manage("add_route", ROUTE, "--endpoint", endpoint, "--model", "stub-model", *prices)
+        self.manage("add_route", route, "--endpoint", endpoint, "--model", "stub-model", *prices)
 
     def kill(self) -> None:
         """Every process at once by SIGKILL, as a machine that loses its power."""
@@ -206,13 +206,13 @@ class Api:
             raise RuntimeError(f"{method} {path}: {error.code} {error.read().decode()[:500]}") from None
         return document
 
-    def start(self, benchmark: str, *, concurrency: int) -> dict[str, Any]:
-        """Quote all tasks and start; returns the run."""
+    def start(self, benchmark: str, *, concurrency: int, subjects: list[dict[str, str]] | None = None) -> dict[str, Any]:
+        """Quote all tasks for the subjects, or the one route, and start; returns the run."""
         quote = self(
             "POST",
             "/quotes",
             {
-                "model": {"kind": "managed", "route_id": ROUTE},
+                "subjects": subjects or [{"kind": "managed", "route_id": ROUTE}],
                 "selection": {"profile_ids": [benchmark]},
                 "coverage": {"mode": "full"},
                 "concurrency": concurrency,
