@@ -10,7 +10,11 @@ from runs.charts.progress import Pace, ProgressChart, paces_of, progress_chart
 from runs.charts.rows import Chart
 from runs.charts.tradeoffs import cost_chart, speed_chart
 
+STYLE_SHEETS = ("css/tokens.css", "css/components/figure.css", "css/components/chart.css")
+"""All that a file with charts needs of the static files; without them the drawings are black, and their words above and below the marks."""
+
 __all__ = [
+    "STYLE_SHEETS",
     "Chart",
     "Pace",
     "Plane",

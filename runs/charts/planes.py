@@ -173,7 +173,7 @@ def lay_out_plane(
         free_x=percent(frame.start) if frame.start else None,
         unknown_x=percent(frame.end) if frame.end < 1 else None,
         key=tuple(Key(model.series, shape_of(model.series), model.label, model.words) for model in models)
-        + tuple(Key(0, "M-6 0H6", floor.label, f"{percent_words(floor.score)}, a baseline") for floor in floors),
+        + tuple(Key(0, "M-7 0H7", floor.label, f"{percent_words(floor.score)}, a baseline") for floor in floors),
         is_labelled=all(placed) and all(floor_boxes),
         gutter=str(max(len(tick.label) for tick in y_ticks) * 8 + 10),
         top=str(TOP),
@@ -259,7 +259,7 @@ def _floor_boxes(floors: Sequence[Floor], frame: _Frame) -> list[Box | None]:
     boxes: dict[int, Box] = {}
     for place in sorted(range(len(floors)), key=lambda place: -floors[place].score):
         y, width = frame.y(floors[place].score), CHARACTER * len(_floor_text(floors[place]))
-        for top in (y - LINE - 3, y + 3):
+        for top in (y - LINE - 3, y + 3, y - 2 * LINE - 3, y + LINE + 3):
             box = box_at(frame.end, -width - 4, -4.0, top, top + LINE)
             if box.fits(TOP + HEIGHT) and all(box.is_clear_of(other) for other in boxes.values()):
                 boxes[place] = box

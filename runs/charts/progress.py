@@ -135,7 +135,8 @@ def _thinned(steps: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
 def _line(pace: Pace, points: Sequence[tuple[float, float]], order: int, lines: int) -> Line:
     """Marks stand at the end and twice on the way, where those of other lines do not."""
     series = series_of(pace.index)
-    marked = [points[round((len(points) - 1) * (turn + (order + 0.5) / lines) / 2)] for turn in (0, 1)] if len(points) > 4 else []
+    last = len(points) - 1
+    marked = [points[round(1 + (last - 2) * (turn + (order + 0.5) / lines) / 2)] for turn in (0, 1)] if last > 3 else []
     path = "M" + "L".join(f"{x:.2f} {y:.1f}" for x, y in points)
     marks = tuple((percent(x / 100), f"{y:.1f}") for x, y in [*marked, points[-1]])
     return Line(series, shape_of(series), f"{pace.label}: {_words(pace)}", path, marks)

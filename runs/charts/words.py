@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Collection, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from math import floor, log10
 
 LONGEST_LABEL = 60
 
 
 def percent_words(share: float, decimals: int = 1) -> str:
-    """A share from 0 to 1: "56.3%"."""
-    return f"{100 * share:.{decimals}f}%"
+    """A share from 0 to 1: "56.3%", halves rounded up as in tables."""
+    return f"{_percent(share, decimals)}%"
 
 
 def signed_points(share: float, decimals: int = 1) -> str:
@@ -25,7 +26,12 @@ def points(share: float) -> str:
 
 def percent_range(low: float, high: float) -> str:
     """An interval of shares: "53.6 to 58.9"."""
-    return f"{100 * low:.1f} to {100 * high:.1f}"
+    return f"{_percent(low)} to {_percent(high)}"
+
+
+def _percent(share: float, decimals: int = 1) -> str:
+    # By the digits of the float: 1.25 of 0.0125 is a half, whatever its bits are.
+    return str((Decimal(repr(float(share))) * 100).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP))
 
 
 def usd_words(microusd: float) -> str:

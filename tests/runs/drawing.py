@@ -112,7 +112,7 @@ def drawn(name: str, chart: Any, **context: Any) -> ElementTree.Element:
         assert not element.tag.endswith(("script", "style", "foreignObject"))
         for attribute, value in element.attrib.items():
             assert attribute != "style" and not attribute.startswith("on")
-            assert not {"nan", "inf", "none"} & set(value.lower().replace("%", " ").split()) or attribute in {"fill", "preserveAspectRatio"}
+            assert not {"nan", "inf", "none"} & set(value.lower().replace("%", " ").split()) or attribute in {"fill", "display", "preserveAspectRatio"}
     return figure
 
 

@@ -3,17 +3,19 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.charts import differences_chart, ranking_chart, running_chart, scores_chart
+from runs.charts import STYLE_SHEETS, differences_chart, ranking_chart, running_chart, scores_chart
 from runs.charts.marks import SERIES, shape_of
 from runs.charts.words import LONGEST_LABEL, shortened
 from runs.results import running_headline
 from tests.runs.drawing import HOSTILE, SVG, drawn, pair, ranked, share_of, subject, subjects, table_of, texts
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 RESULT = {
     "subjects": [
         subject(0, "low", figures=(0.25, 0.2, 0.3)),
@@ -176,6 +178,20 @@ def test_shapes_differ_and_stay_within_their_radius() -> None:
     assert len(set(shapes)) == SERIES == 8
     numbers = [float(number) for shape in shapes for number in re.findall(r"-?\d*\.?\d+", shape)]
     assert max(map(abs, numbers)) <= 10  # the way around the circle, whose radius is half of it
+
+
+def test_the_named_style_sheets_are_all_that_charts_need() -> None:
+    sheets = [(ROOT / "static" / name).read_text() for name in STYLE_SHEETS]
+    used = set(re.findall(r"var\((--[\w-]+)\)", sheets[-1]))
+    assert used - set(re.findall(r"(--[\w-]+):", "".join(sheets))) == set()
+    templates = "".join(path.read_text() for path in (ROOT / "templates" / "runs" / "charts").glob("*.html"))
+    named = {
+        name
+        for names in re.findall(r'class="([^"]+)"', re.sub(r"{%.*?%}", " ", templates))
+        for name in names.split()
+        if name.startswith("chart-")
+    }
+    assert {name for name in named if f".{name}" not in sheets[-1]} == set()
 
 
 @pytest.mark.parametrize("module", ["numpy", "scipy", "django"])
