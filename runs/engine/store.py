@@ -81,7 +81,7 @@ def exchange(owner: str, run_id: int, batches: Sequence[Batch]) -> dict[int, Ack
         events: list[RunEvent] = []
         _bound_slots(held)
         charged = _insert_finished(run, subjects, held, events)
-        grants = _move_budget(run, held, charged)
+        grants = _move_budget(run, subjects, held, charged)
         for batch in held:
             _store_shard(batch, grants.get(batch.shard_id, 0), now)
             acks[batch.shard_id].granted = grants.get(batch.shard_id, 0)
@@ -245,11 +245,14 @@ def note_finished(subject: Subject) -> list[RunEvent]:
     return [("subject.finished", {"subject_index": subject.index, "processed": subject.processed, "errors": subject.errors})]
 
 
-def _move_budget(run: Run, batches: list[Batch], charged: int) -> dict[int, int]:
-    """Settle what the inserted samples cost, take back what is idle, and reserve what is wanted. Returns the grants by shard."""
+def _move_budget(run: Run, subjects: dict[int, Subject], batches: list[Batch], charged: int) -> dict[int, int]:
+    """Settle what the inserted samples cost, take back what is idle, and reserve what is wanted. Returns the grants by shard.
+
+    The subject that is behind is served first, so that they keep pace also where the money does not last for all of them.
+    """
     slices = dict(Shard.objects.filter(pk__in=[batch.shard_id for batch in batches]).values_list("pk", "slice_microusd"))
     returned = sum(slices[batch.shard_id] - batch.slice_kept for batch in batches)
-    wanting = [batch for batch in batches if batch.slice_wanted]
+    wanting = sorted((batch for batch in batches if batch.slice_wanted), key=lambda batch: subjects[batch.subject_id].processed)
     if not (charged or returned or wanting):
         return {}
     budget = budgets.lock_budget(run.budget_source)
