@@ -4,9 +4,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 from django.template.loader import render_to_string
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from runs.statistics import wilson
+
+drawing = settings(deadline=None, max_examples=40)
+"""For properties that render templates, which are read from disk the first time."""
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = """</title><script>alert(1)</script>"'&<b onload=x> {{ x }} {% x %}"""
@@ -112,7 +116,11 @@ def drawn(name: str, chart: Any, **context: Any) -> ElementTree.Element:
         assert not element.tag.endswith(("script", "style", "foreignObject"))
         for attribute, value in element.attrib.items():
             assert attribute != "style" and not attribute.startswith("on")
-            assert not {"nan", "inf", "none"} & set(value.lower().replace("%", " ").split()) or attribute in {"fill", "display", "preserveAspectRatio"}
+            assert not {"nan", "inf", "none"} & set(value.lower().replace("%", " ").split()) or attribute in {
+                "fill",
+                "display",
+                "preserveAspectRatio",
+            }
     return figure
 
 

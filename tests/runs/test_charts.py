@@ -13,7 +13,7 @@ from runs.charts import STYLE_SHEETS, differences_chart, ranking_chart, running_
 from runs.charts.marks import SERIES, shape_of
 from runs.charts.words import LONGEST_LABEL, shortened
 from runs.results import running_headline
-from tests.runs.drawing import HOSTILE, SVG, drawn, pair, ranked, share_of, subject, subjects, table_of, texts
+from tests.runs.drawing import HOSTILE, SVG, drawing, drawn, pair, ranked, share_of, subject, subjects, table_of, texts
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RESULT = {
@@ -125,6 +125,7 @@ def test_long_labels_are_shortened_in_the_middle_and_whole_in_words() -> None:
     assert table_of(drawn("forest", chart))[1][0] == label
 
 
+@drawing
 @given(subjects(), st.booleans())
 def test_marks_of_any_result_are_inside_and_in_the_order_of_their_values(found: list[dict], in_groups: bool) -> None:
     for each in found:

@@ -10,7 +10,7 @@ from runs.charts import Pace, groups_chart, latency_chart, paces_of, progress_ch
 from runs.charts.parts import MOST_GROUPS
 from runs.charts.progress import HEIGHT, MOST_POINTS, TOP
 from runs.charts.rows import MARK_PITCH, STRIP_HEIGHT
-from tests.runs.drawing import HOSTILE, drawn, share_of, subject, subjects, table_of, texts
+from tests.runs.drawing import HOSTILE, drawing, drawn, share_of, subject, subjects, table_of, texts
 
 
 def test_groups_have_a_row_each_with_a_mark_for_each_model() -> None:
@@ -60,6 +60,7 @@ def test_without_groups_there_is_no_chart_of_them() -> None:
     assert groups_chart({"subjects": []}) is None
 
 
+@drawing
 @given(
     st.lists(
         st.dictionaries(
@@ -117,6 +118,7 @@ def test_without_times_there_is_no_chart_of_them(found: list[dict[str, Any]]) ->
     assert latency_chart({"subjects": found}) is None
 
 
+@drawing
 @given(subjects())
 def test_any_times_are_drawn_inside_and_in_order(found: list[dict[str, Any]]) -> None:
     chart = latency_chart({"subjects": found})
@@ -158,6 +160,7 @@ def test_before_the_first_answer_there_is_no_progress_to_draw() -> None:
 steps = st.lists(st.tuples(st.floats(0, 1e6), st.integers(0, 3000)), min_size=1, max_size=400)
 
 
+@drawing
 @given(st.lists(steps, min_size=1, max_size=8), st.floats(0, 1e6))
 def test_any_progress_is_drawn_inside_with_few_points(found: list[list[tuple[float, int]]], seconds: float) -> None:
     stored = sorted((at, index, 1, total) for index, its in enumerate(found) for at, total in its)

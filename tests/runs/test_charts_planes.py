@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from runs.charts import Plane, cost_chart, speed_chart
 from runs.charts.labels import NARROWEST, WIDEST, Box, Spot, mark_box, place_labels
 from runs.charts.planes import HEIGHT, TOP, nothing_beats
-from tests.runs.drawing import HOSTILE, SVG, drawn, interval, share_of, subject, subjects, table_of, texts
+from tests.runs.drawing import HOSTILE, SVG, drawing, drawn, interval, share_of, subject, subjects, table_of, texts
 
 
 def result(*found: dict[str, Any]) -> dict[str, Any]:
@@ -180,6 +180,7 @@ def test_names_leave_out_the_provider_unless_two_have_the_same() -> None:
     assert sorted(dot.name for dot in chart.dots) == ["acme/two", "one", "other/two"]
 
 
+@drawing
 @given(subjects())
 def test_any_result_is_drawn_inside_the_plot_and_in_order(found: list[dict[str, Any]]) -> None:
     for chart, template in ((cost_chart(result(*found)), "plane"), (speed_chart(result(*found)), "plane")):
