@@ -1,8 +1,5 @@
 """How many queries each list costs: a number that does not depend on how many rows there are."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext

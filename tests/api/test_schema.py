@@ -3,11 +3,14 @@
 import json
 import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import schemathesis
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from django.test import Client
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as hypothesis_settings
@@ -81,7 +84,7 @@ schema = schemathesis.openapi.from_wsgi("/openapi.json", application)
 
 
 @pytest.fixture
-def known(workspace: Workspace, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def known(workspace: Workspace, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """Path parameters that lead somewhere, and the header of a key that may do everything."""
     settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": {"api": None, "anonymous": None}}
     settings.ALLOWED_HOSTS = ["*"]
@@ -93,7 +96,7 @@ def known(workspace: Workspace, settings: Settings, monkeypatch: pytest.MonkeyPa
     body = {"model": "random-choice", "benchmark": "sums", "coverage": {"mode": "full"}}
     run = api.post("/v1/runs", body, idempotency_key="a").json()
     key, _ = create_api_key(workspace, actor=SYSTEM, label="spare", scopes=["eval:read"])
-    return {
+    found = {
         "authorization": api.headers["authorization"],
         "run_id": run["id"],
         "quote_id": run["quote_id"],
@@ -103,6 +106,13 @@ def known(workspace: Workspace, settings: Settings, monkeypatch: pytest.MonkeyPa
         "benchmark_id": private.profile_id,
         "slug": "sums",
     }
+    # A real WSGI call would close the connection of the test's transaction. The test client has put the receivers back in place.
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield found
+    for signal in signals:
+        signal.connect(close_old_connections)
 
 
 @schema.parametrize()
