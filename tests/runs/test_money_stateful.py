@@ -185,7 +185,7 @@ class Money(RuleBasedStateMachine):
         """Quote and start. A quote costs nothing; a start that is refused leaves nothing behind."""
         least = min(wanted["minimum"], wanted["ceiling"], wanted["ceiling"] if wanted["cap"] is None else wanted["cap"])
         quote = Quote(**{**wanted, "minimum": least}, source=f"run:{self.workspace.public_id}:{len(self.runs)}", month=self.month)
-        before, taken = self.everything(), self.taken_of_month(self.month)
+        before, taken, available = self.everything(), self.taken_of_month(self.month), self.wallet.available_microusd
         try:
             budget = self.open(quote)
         except PaymentRequired as refused:
@@ -195,7 +195,7 @@ class Money(RuleBasedStateMachine):
             assert self.everything() == before
             event(f"start refused: {refused.code}")
             return
-        assert budget.bound_microusd <= min(quote.ceiling, quote.ceiling if quote.cap is None else quote.cap)
+        assert budget.bound_microusd <= min(quote.ceiling, quote.ceiling if quote.cap is None else quote.cap, available)
         self.runs.append(quote)
         self.check_month(quote, taken)
         before = self.everything()
