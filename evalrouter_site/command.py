@@ -62,6 +62,7 @@ PAGES = (
     ("person", "Members", "workspaces:members", "users", "people roles invite"),
     ("person", "API keys", "workspaces:api_keys", "key", "tokens settings"),
     ("person", "Credit and spend", "billing:wallet", "wallet", "billing money ledger balance"),
+    ("person", "Getting started", "onboarding", "play", "onboarding welcome recorded comparison example help"),
     ("all", "API description", "openapi", "code", "openapi developers docs"),
     ("staff", "Staff admin", "admin:index", "lock", "review"),
     ("staff", "Components", "design", "cube", "design"),

@@ -1,10 +1,13 @@
-"""Reads over several apps, for pages that belong to none of them. The workspace comes first."""
+"""Reads over several apps, for pages that belong to none of them. The workspace, or the person, comes first."""
+
+from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
-from runs.models import Run, RunBenchmark, Subject
+from runs.enums import Phase
+from runs.models import Quote, Run, RunBenchmark, Subject
 from runs.queries import filter_runs
-from workspaces.models import Workspace
+from workspaces.models import User, Workspace
 
 LEAST_DIGITS = 4
 """From how many digits on a word is taken for the beginning of a run's ID."""
@@ -27,3 +30,22 @@ def found_runs(workspace: Workspace, q: str = "") -> QuerySet[Run]:
         runs = runs.filter(matching)
     of_runs = RunBenchmark.objects.select_related("version__benchmark").defer("version__manifest", "task_ordinals").order_by("index")
     return runs.annotate(subject_count=Count("subjects")).prefetch_related(Prefetch("benchmarks", of_runs)).order_by("-id")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStart:
+    """How far a person has come by themselves: their newest quote and run, and the newest of their runs with a result; None for none."""
+
+    quote: Quote | None
+    run: Run | None
+    finished: Run | None
+
+
+def own_start(user: User) -> OwnStart:
+    """What the person has quoted and started in workspaces they are a member of."""
+    runs = Run.objects.filter(created_by=user, workspace__memberships__user=user).order_by("-id")
+    return OwnStart(
+        quote=Quote.objects.filter(created_by=user, workspace__memberships__user=user).order_by("-id").first(),
+        run=runs.first(),
+        finished=runs.filter(phase=Phase.DONE, results__isnull=False).first(),
+    )

@@ -22,6 +22,7 @@ urlpatterns = [
     path("", include("catalog.urls")),
     path("", include("gateway.urls")),
     path("", include("runs.urls")),
+    path("", include("evalrouter_site.onboarding.urls")),
 ]
 
 handler400 = "evalrouter_site.problems.bad_request"

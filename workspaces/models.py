@@ -36,6 +36,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
     date_joined = models.DateTimeField(default=timezone.now)
+    onboarding_closed_at = models.DateTimeField(null=True, blank=True)
+    """When they closed "Getting started"; it does not come up by itself afterwards."""
 
     USERNAME_FIELD = "email"
     EMAIL_FIELD = "email"

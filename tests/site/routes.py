@@ -63,6 +63,11 @@ catalog/<slug:slug>                                             CATALOG GET
 models                                                          PUBLIC  GET
 models/<path:route_id>                                          PUBLIC  GET
 
+onboarding                                                      OWN     GET viewer
+onboarding/closure                                              OWN     POST viewer
+onboarding/comparison                                           OWN     GET viewer
+onboarding/comparison/tasks/<int:number>                        OWN     GET viewer
+
 connections                                                     OWN     GET viewer
 connections/new                                                 OWN     GET admin, POST admin
 connections/<uuid:connection_id>                                OBJECT  GET viewer, POST admin

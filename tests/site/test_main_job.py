@@ -31,7 +31,7 @@ def sign_up(page: Page, email: str) -> None:
     assert link is not None, mail.outbox[-1].body
     page.goto(link.group())
     page.get_by_role("button", name="confirm").click()
-    page.wait_for_url("**/evaluations")
+    page.wait_for_url("**/onboarding")
 
 
 def test_person_signs_up_and_reads_a_result(services: None, page: Page, celery_worker: Worker, live_server: Any) -> None:

@@ -87,4 +87,5 @@ def make_world() -> World:
     _, stranger_key = factories.make_key(theirs)
     ids["user_id"] = str(people[Role.OWNER].public_id)
     ids["route_id"] = "example/small"
+    ids["number"] = "1"  # of a task of the recorded comparison, which is nobody's
     return World(ours, people, stranger, stranger_key, ids)

@@ -55,7 +55,7 @@ def test_confirmed_address_makes_one_workspace_with_the_welcome_credit(client: C
     assert client.get(path).status_code == 200
     assert Workspace.objects.count() == 0  # a GET, by a mail scanner for instance, confirms nothing
     response = client.post(path)
-    assert (response.status_code, response["Location"]) == (302, "/evaluations")
+    assert (response.status_code, response["Location"]) == (302, "/onboarding")
     membership = Membership.objects.get()
     assert (membership.user.email, membership.role, membership.workspace.name) == (NEW, Role.OWNER, "new.person’s workspace")
     assert [entry.kind for entry in get_wallet(membership.workspace).entries.all()] == ["welcome_credit"]
@@ -135,7 +135,7 @@ def test_password_reset_sets_a_new_one_and_says_so_by_mail(client: Client) -> No
     form = response.redirect_chain[-1][0]
     assert client.post(form, {"password1": "another good phrase", "password2": "another good phrase"}).status_code == 302
     assert [message.subject for message in mail.outbox] == ["Choose a new password for EvalRouter", "Your EvalRouter password was reset"]
-    assert Client().post("/login", {"login": NEW, "password": "another good phrase"})["Location"] == "/evaluations"
+    assert Client().post("/login", {"login": NEW, "password": "another good phrase"})["Location"] == "/onboarding"
 
 
 @pytest.mark.django_db

@@ -5,7 +5,14 @@ Each action takes its subject first and the `actor` always; its transaction, loc
 
 from workspaces.actions.api_keys import authenticate_key, change_api_key, create_api_key, revoke_api_key, roll_api_key
 from workspaces.actions.members import add_member, change_role, remove_member
-from workspaces.actions.workspaces import change_name, create_account, create_first_workspace, create_workspace, rename_workspace
+from workspaces.actions.workspaces import (
+    change_name,
+    close_onboarding,
+    create_account,
+    create_first_workspace,
+    create_workspace,
+    rename_workspace,
+)
 
 __all__ = [
     "add_member",
@@ -13,6 +20,7 @@ __all__ = [
     "change_api_key",
     "change_name",
     "change_role",
+    "close_onboarding",
     "create_account",
     "create_api_key",
     "create_first_workspace",

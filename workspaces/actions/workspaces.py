@@ -3,6 +3,7 @@
 from allauth.account.models import EmailAddress
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from common.errors import Conflict, Refused
 from workspaces import audit
@@ -81,6 +82,14 @@ def change_name(user: User, *, actor: Actor, name: str) -> User:
     require(actor.user == user)
     user.name = " ".join(name.split())[:MAX_NAME]
     user.save(update_fields=["name"])
+    return user
+
+
+def close_onboarding(user: User, *, actor: Actor) -> User:
+    """Close "Getting started" for good; closing it again keeps the first time."""
+    require(actor.user == user)
+    User.objects.filter(pk=user.pk, onboarding_closed_at=None).update(onboarding_closed_at=timezone.now())
+    user.refresh_from_db(fields=["onboarding_closed_at"])
     return user
 
 
