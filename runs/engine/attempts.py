@@ -43,16 +43,21 @@ async def attempt(client: ChatClient, lease: Lease, work: SubjectWork, cell: Cel
     except Exception:
         log.exception("engine.attempt_failed", run=str(lease.grant.run_public_id), subject=view.index, position=cell.spec.position)
         outcome = _internal_error(cell)
-    lease.running.discard(cell)
     if outcome is not None:
+        lease.running.discard(cell)
         lease.outcomes.append(outcome)
         return
-    # The cell stays unfinished and costs nothing.
-    lease.used_microusd -= cell.reserved
-    lease.pending.appendleft(cell.spec)
+    give_back(lease, cell)
     if not record.is_abandoned:
         lease.stop = lease.stop or Stop(record.error_code, record.error_message)
         cell.lane.close()
+
+
+def give_back(lease: Lease, cell: Cell) -> None:
+    """The cell stays unfinished and costs nothing."""
+    lease.running.discard(cell)
+    lease.used_microusd -= cell.reserved
+    lease.pending.appendleft(cell.spec)
 
 
 def answer_baseline(lease: Lease, work: SubjectWork) -> bool:

@@ -20,7 +20,7 @@ from common.ids import new_id
 from gateway.actions import remember_quirks
 from gateway.chat import CallError
 from gateway.client import ChatClient
-from runs.engine.attempts import answer_baseline, attempt
+from runs.engine.attempts import answer_baseline, attempt, give_back
 from runs.engine.granting import Candidate, candidates, take_lease, workspaces_in_turn
 from runs.engine.handing import collect, take_back
 from runs.engine.lane import CellLane, Lane
@@ -214,12 +214,19 @@ class Executor:
         lease.used_microusd += reserved
         lease.running.add(cell)
         cell.task = asyncio.create_task(self._attempt(lease, work, cell))
+        cell.task.add_done_callback(lambda _: self._note_ended(lease, cell))
 
     async def _attempt(self, lease: Lease, work: SubjectWork, cell: Cell) -> None:
         await attempt(self.client, lease, work, cell)
         self._woken.set()
         for other in self._leases_of(lease.grant.subject_id):
             self._pump(other)
+
+    def _note_ended(self, lease: Lease, cell: Cell) -> None:
+        """A task that is cancelled before its first step never runs, not even what it would do when cancelled."""
+        if cell in lease.running:
+            give_back(lease, cell)
+            self._woken.set()
 
     def _leases_of(self, subject_id: int) -> list[Lease]:
         return [lease for lease in self.leases.values() if lease.grant.subject_id == subject_id]

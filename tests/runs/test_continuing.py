@@ -29,7 +29,7 @@ type Start = Callable[..., Run]
 
 
 def interrupted(start_sums: Start, *, finished: int = 8, errors: str = "", **request: Any) -> Run:
-    """A run whose first subject was stopped after so many answers, the last two of them errors where a code is given, the others at once."""
+    """A run whose first subject was stopped after so many answers, the last two errors where a code is given, the others at once."""
     run, hand = start_sums(**request), Hand()
     grant = hand.take(shards_of(run)[0])
     hand.reserve(grant, finished)

@@ -26,7 +26,7 @@ type Start = Callable[..., Run]
 
 
 def ready(start_sums: Start, *, finished: int = 20, code: str = "", errors: int = 0, **request: Any) -> Run:
-    """A run of 20 tasks whose first subject has so many answers and errors and, where that is not all, was stopped; it waits for its result."""
+    """A run that waits for its result: its subject has so many answers and errors of 20 and, where that is not all, was stopped."""
     run, hand = start_sums(**request), Hand()
     grant = hand.take(shards_of(run)[0])
     hand.reserve(grant, finished + errors)
