@@ -47,7 +47,7 @@ class BenchmarkList(PublicView):
     def get(self) -> dict[str, Any]:
         cursor, limit = self.query.pop("cursor", None), self.query.pop("limit")
         page = page_of(catalog_entries(self.reader_workspace, **self.query), order="slug", cursor=cursor, limit=limit)
-        manifests = manifests_of([entry.latest_id for entry in page.rows])
+        manifests = manifests_of([entry.latest_id for entry in page.rows])  # type: ignore[attr-defined]  # annotated
         metrics = {key: manifest["metrics"] for key, manifest in manifests.items()}
         return page_document(page, lambda entry: benchmark_document(entry, metrics))
 

@@ -289,6 +289,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "runs.sweep": {"task": "runs.sweep", "schedule": ENGINE_SWEEP_SECONDS, "options": {"expires": ENGINE_SWEEP_SECONDS}},
     "runs.expire_content": {"task": "runs.expire_content", "schedule": 24 * 3600.0},
+    "common.forget_answers": {"task": "common.forget_answers", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }
 
 # ── The API ─────────────────────────────────────────────────────────────────────────────────────────────────────────

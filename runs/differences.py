@@ -26,8 +26,7 @@ def _difference(subject: Subject, previous: Subject, document: dict[str, Any]) -
     before, now = _headline(result_document(result), previous.index), _headline(document, subject.index)
     same_tasks = subject.run_benchmark.task_list_sha256 == previous.run_benchmark.task_list_sha256
     comparable = same_tasks and subject.output_limit == previous.output_limit
-    values = (now or {}).get("value"), (before or {}).get("value")
-    known = values[0] is not None and values[1] is not None
+    new, old = (now or {}).get("value"), (before or {}).get("value")
     return {
         "subject_index": subject.index,
         "label": subject.label,
@@ -36,7 +35,7 @@ def _difference(subject: Subject, previous: Subject, document: dict[str, Any]) -
         "ended_at": instant(previous.run.ended_at),
         "headline": before,
         "same_tasks": same_tasks,
-        "difference": round(values[0] - values[1], 6) if comparable and known else None,
+        "difference": round(new - old, 6) if comparable and new is not None and old is not None else None,
     }
 
 

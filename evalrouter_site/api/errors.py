@@ -68,7 +68,7 @@ def _answer(error: Exception) -> tuple[int, str, str, dict[str, Any], dict[str, 
         case exceptions.UnsupportedMediaType():
             return 415, "unsupported_media_type", "Send JSON, with `Content-Type: application/json`.", {}, {}
         case exceptions.Throttled():
-            wait = max(1, int(error.wait or 1))
+            wait = max(1, int(getattr(error, "wait", None) or 1))
             return 429, "rate_limited", f"Too many requests; try again in {wait} s.", {}, {"Retry-After": str(wait)}
         case RequestDataTooBig():
             limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE

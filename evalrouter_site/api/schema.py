@@ -30,8 +30,8 @@ SUMMARIES = {
 }
 
 
-REQUEST_ID = {"X-Request-Id": {"schema": {"type": "string"}, "description": "Name it in a report."}}
-HEADERS = {
+REQUEST_ID: dict[str, Any] = {"X-Request-Id": {"schema": {"type": "string"}, "description": "Name it in a report."}}
+HEADERS: dict[int, dict[str, Any]] = {
     401: {"WWW-Authenticate": {"schema": {"type": "string"}}},
     429: {"Retry-After": {"schema": {"type": "string", "pattern": "^[0-9]+$"}, "description": "Seconds."}},
 }
@@ -57,7 +57,7 @@ class ErrorShape(serializers.Serializer[Any]):
 
 
 class AutoSchema(FrameworkAutoSchema):
-    view: ApiView
+    view: ApiView  # type: ignore[override]
 
     @property
     def operation(self) -> Operation:
@@ -71,7 +71,7 @@ class AutoSchema(FrameworkAutoSchema):
     def get_summary(self) -> str:
         return self.operation.summary
 
-    def get_description(self) -> str:
+    def get_description(self) -> str:  # type: ignore[override]
         return getattr(self.view, self.method.lower()).__doc__ or ""
 
     def get_tags(self) -> list[str]:

@@ -41,7 +41,7 @@ class ApiThrottle(BaseThrottle):
         rate = api_settings.DEFAULT_THROTTLE_RATES.get(scope)
         if not rate:
             return True
-        limit, period = parse_rate(rate)
+        limit, period = parse_rate(str(rate))
         name = actor.public_id if isinstance(actor, Actor) else self.get_ident(request)
         now = time.time()
         window = int(now // period)

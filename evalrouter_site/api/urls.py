@@ -7,8 +7,7 @@ from billing import api as billing
 from catalog import api as catalog
 from evalrouter_site.api.views import unknown
 from gateway import api as gateway
-from runs.api import models
-from runs.api import results, runs
+from runs.api import models, results, runs
 from workspaces import api as workspaces
 
 

@@ -128,4 +128,4 @@ class AttemptList(ApiView):
         run = queries.get_run(self.workspace, run_id)
         page = page_of(queries.samples_of(run), order="id", cursor=self.query.get("cursor"), limit=self.query["limit"])
         calls = queries.calls_of_samples(page.rows)
-        return page_document(page, lambda sample: attempt_document(sample, (calls[queries.source_of(sample)] or [None])[-1]))
+        return page_document(page, lambda sample: attempt_document(sample, next(reversed(calls[queries.source_of(sample)]), None)))
