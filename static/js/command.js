@@ -4,7 +4,7 @@
   const bar = document.getElementById("command");
   if (!bar?.showModal) return;
   const input = bar.querySelector("input");
-  const list = bar.querySelector("[role=listbox]");
+  const list = document.getElementById("command-results");
   const isMac = /Mac|iP(hone|ad)/.test(navigator.platform);
   if (isMac) for (const key of document.querySelectorAll("[data-command] kbd")) key.textContent = "⌘ K";
   let isWaiting = false; // Enter was pressed before the answer to what is typed had come
@@ -15,6 +15,7 @@
 
   function choose(option) {
     for (const each of options()) each.setAttribute("aria-selected", String(each === option));
+    input.setAttribute("aria-expanded", String(Boolean(option)));
     input.setAttribute("aria-activedescendant", option?.id ?? "");
     option?.scrollIntoView({ block: "nearest" });
   }
@@ -62,7 +63,6 @@
 
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target !== list) return;
-    list.scrollTop = 0;
     choose(options()[0]);
     if (isWaiting && isFresh()) chosen()?.click();
     if (isFresh()) isWaiting = false;

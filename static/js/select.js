@@ -19,7 +19,7 @@
     const words = make("span", { id: `${id}-value` });
     const button = make("button", { type: "button", class: "picker-button", id: `${id}-button`, "aria-haspopup": "dialog", "aria-labelledby": `${label?.id ?? ""} ${words.id}` }, words);
     for (const name of ["aria-describedby", "aria-invalid"]) if (select.hasAttribute(name)) button.setAttribute(name, select.getAttribute(name));
-    const search = make("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-autocomplete": "list", "aria-controls": `${id}-options`, "aria-labelledby": label?.id ?? words.id, placeholder: "Search", autocomplete: "off", spellcheck: "false" });
+    const search = make("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-autocomplete": "list", "aria-controls": `${id}-options`, "aria-labelledby": label?.id ?? words.id, placeholder: "Search", autofocus: "", autocomplete: "off", spellcheck: "false" });
     const options = make("div", { class: "picker-options", role: "listbox", id: `${id}-options`, "aria-labelledby": label?.id ?? words.id });
     const none = make("div", { class: "command-none", hidden: "" }, "Nothing matches");
     const list = make("div", { class: "picker-list", popover: "", id, role: "dialog", "aria-labelledby": label?.id ?? words.id }, make("div", { class: "picker-search" }, search), options, none);
@@ -32,6 +32,7 @@
 
     const shown = () => [...options.querySelectorAll("[role=option]:not([hidden])")];
     let active = null;
+    let begun = ""; // what was typed on the button, which the search begins with
 
     function show() {
       words.textContent = select.selectedOptions[0]?.label ?? "";
@@ -85,19 +86,20 @@
       if (isNew) for (const name of ["input", "change"]) select.dispatchEvent(new Event(name, { bubbles: true }));
     }
 
-    list.addEventListener("toggle", (event) => {
+    // The search has autofocus, so that the next key already goes there: all this happens before the click is over.
+    list.addEventListener("beforetoggle", (event) => {
       if (event.newState !== "open") return;
+      search.value = begun;
+      begun = "";
       fill();
       filter();
-      search.focus();
     });
-    list.addEventListener("beforetoggle", (event) => { if (event.newState === "open" && !button.typed) search.value = ""; button.typed = false; });
+    list.addEventListener("toggle", () => active?.scrollIntoView({ block: "nearest" }));
     button.addEventListener("keydown", (event) => {
       const isLetter = event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
       if (!isLetter && event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
       event.preventDefault();
-      button.typed = true;
-      search.value = isLetter ? event.key : "";
+      begun = isLetter ? event.key : "";
       button.click();
     });
     search.addEventListener("input", (event) => { event.stopPropagation(); filter(); }); // what is typed here is no change of the form
