@@ -10,8 +10,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.db import transaction
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from rest_framework import exceptions, serializers
@@ -109,6 +110,7 @@ class ApiView(APIView):
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """As the framework's, with the verb checked first and a handler that may have answered before."""
         self.args, self.kwargs, self.headers = args, kwargs, {}
+        _read_chunked(request)
         self.request = self.initialize_request(request, *args, **kwargs)
         try:
             declared = self.operation_of(request.method)
@@ -221,6 +223,14 @@ class ApiView(APIView):
             patch_cache_control(final, no_store=True)
         patch_vary_headers(final, ["Authorization", "Cookie", WORKSPACE_HEADER])
         return final
+
+
+def _read_chunked(request: HttpRequest) -> None:
+    """Read a body that came in chunks, which says no length; Django would take it for empty. Its size is checked where it is parsed."""
+    if request.META.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked" and not request.META.get("CONTENT_LENGTH"):
+        request._body = request.META["wsgi.input"].read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
+        request._read_started = True
+        request.META["CONTENT_LENGTH"] = str(len(request._body))
 
 
 class PublicView(ApiView):

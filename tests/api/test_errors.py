@@ -1,5 +1,6 @@
 """What is refused, and how."""
 
+import io
 import json
 from typing import Any
 
@@ -71,6 +72,16 @@ def test_a_body_that_is_too_large_is_refused(api: ApiClient, settings: Settings)
     answer = api.ask("POST", "/v1/api-keys", raw=b'{"label": "' + b"x" * 1000 + b'"}')
     assert (answer.status_code, error_of(answer)["code"]) == (413, "request_too_large")
     assert error_of(answer)["details"] == {"limit_bytes": 1000}
+
+
+def test_a_body_in_chunks_is_read(api: ApiClient, settings: Settings) -> None:
+    def send(raw: bytes) -> Any:
+        environment = {"HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_LENGTH": "", "wsgi.input": io.BytesIO(raw)}
+        return api.client.generic("POST", "/v1/api-keys", content_type="application/json", headers=api.headers, **environment)
+
+    assert send(b'{"label": "k", "scopes": ["eval:read"]}').status_code == 201
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    assert send(b'{"label": "' + b"x" * 2000).status_code == 413
 
 
 @pytest.mark.parametrize("body", [None, [], "text", 1, [{}], {"label": {}}])
