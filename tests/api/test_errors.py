@@ -76,8 +76,8 @@ def test_a_body_that_is_too_large_is_refused(api: ApiClient, settings: Settings)
 
 def test_a_body_in_chunks_is_read(api: ApiClient, settings: Settings) -> None:
     def send(raw: bytes) -> Any:
-        environment = {"HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_LENGTH": "", "wsgi.input": io.BytesIO(raw)}
-        return api.client.generic("POST", "/v1/api-keys", content_type="application/json", headers=api.headers, **environment)
+        environment = {"HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_LENGTH": "", "CONTENT_TYPE": "application/json"}
+        return api.client.generic("POST", "/v1/api-keys", headers=api.headers, **environment, **{"wsgi.input": io.BytesIO(raw)})
 
     assert send(b'{"label": "k", "scopes": ["eval:read"]}').status_code == 201
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
