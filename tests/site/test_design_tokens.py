@@ -2,12 +2,16 @@
 
 import gzip
 import re
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
 import pytest
+from django.contrib.staticfiles import finders
+from django.test import Client
 
 from tests.site.colours import VISIONS, Oklch, ciede2000, contrast, delta_e, distance, linear_rgb, oklab, read_tokens
+from workspaces.models import User
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TOKENS = ROOT / "static" / "css" / "tokens.css"
@@ -82,13 +86,10 @@ def test_conversions_agree_with_published_values() -> None:
 
 
 def test_no_sheet_but_the_tokens_names_a_colour() -> None:
-    """A colour written elsewhere is one that nobody checks. Shades of black behind dialogs and shadows are no words."""
-    named = {
-        path.relative_to(ROOT).as_posix(): found
-        for path in (ROOT / "static" / "css").rglob("*.css")
-        if path != TOKENS
-        and (found := re.findall(r"(?:oklch\(\d[^)]*\)(?! *\))|#[0-9a-fA-F]{3,8}\b(?=[ ;,)])|\brgba?\([^)]*\))", path.read_text()))
-    }
+    """A colour written elsewhere is one that nobody checks."""
+    colour = re.compile(r"oklch\(\d[^)]*\)|#[0-9a-fA-F]{3,8}\b(?=[ ;,)])|\brgba?\(")
+    sheets = [path for path in (ROOT / "static" / "css").rglob("*.css") if path != TOKENS]
+    named = {path.relative_to(ROOT).as_posix(): found for path in sheets if (found := colour.findall(path.read_text()))}
     assert named == {}
 
 
@@ -111,3 +112,16 @@ def test_styles_and_script_are_light() -> None:
     sheets = sum(len(gzip.compress(path.read_bytes())) for path in (ROOT / "static" / "css").rglob("*.css"))
     script = sum(len(gzip.compress(path.read_bytes())) for path in (ROOT / "static" / "js").rglob("*.js"))
     assert (sheets < 30_000, script < 8_000) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/login", "/catalog", "/models", "/evaluations", "/evaluations/new", "/command"]
+)
+def test_first_answer_of_a_page_is_light(path: str, owner: User, sign_in: Callable[[User], Client]) -> None:
+    """The page with every style and script it names, compressed as they are sent; the typeface comes apart."""
+    html = (Client() if path in {"/", "/login"} else sign_in(owner)).get(path).content
+    named = re.findall(r'(?:href|src)="/static/([^"?#]+\.(?:css|js))"', html.decode())
+    found = {name: finders.find(name) for name in named}
+    assert [name for name, place in found.items() if place is None] == []
+    weight = sum(len(gzip.compress(Path(str(place)).read_bytes())) for place in found.values()) + len(gzip.compress(html))
+    assert (len(named) > 15, weight < 60_000) == (True, True), f"{weight:,} bytes"
