@@ -16,8 +16,12 @@ HEIGHT = 300
 
 TOP = 18
 AXIS_HEIGHT = 42
-BAND = 0.12
+BAND = 0.14
 """The share of the width that amounts of zero take beside a logarithmic axis, and unknown ones beside any."""
+
+INSET = 0.06
+NOT_KNOWN = "not known here"
+"""Over the band of unknown amounts, where no other name may stand."""
 
 LONGEST_NAME = 26
 NUDGE = 9
@@ -151,7 +155,7 @@ def lay_out_plane(
     placed = place_labels(
         spots,
         TOP + HEIGHT,
-        walls=[box for box in floor_boxes if box is not None],
+        walls=[*(box for box in floor_boxes if box is not None), box_at(1.0, -CHARACTER * len(NOT_KNOWN), 0.0, 0.0, LINE)],
         lines=[*_step_boxes(steps), *(_interval_box(spot, models[place], frame) for spot, place in zip(spots, order, strict=True))],
     )
     dots = [_dot(models[place], spot, label, frame) for place, spot, label in zip(order, spots, placed, strict=True)]
@@ -198,12 +202,9 @@ class _Frame:
             return (self.end + 1) / 2
         if self.start and amount <= 0:
             return self.start / 2
-        return self.start + self._inset + (self.end - self.start - 2 * self._inset) * self.along.share(amount)
-
-    @property
-    def _inset(self) -> float:
-        """Beside a band the axis begins a little further in, so that its last mark is not on the border."""
-        return 0.03 if self.start or self.end < 1 else 0.0
+        # Beside a band the axis begins a little further in, so that its last mark and its words are clear of the border.
+        first, last = self.start + (INSET if self.start else 0.0), self.end - (INSET / 2 if self.end < 1 else 0.0)
+        return first + (last - first) * self.along.share(amount)
 
     def y(self, score: float) -> float:
         return TOP + HEIGHT * (1 - self.upward.share(score))
@@ -255,11 +256,12 @@ def _interval_box(spot: Spot, model: Model, frame: _Frame) -> Box:
 
 
 def _floor_boxes(floors: Sequence[Floor], frame: _Frame) -> list[Box | None]:
-    """A place for the name of each baseline at the right end, above its line or below it; the highest chooses first."""
+    """A place for each baseline's name at the right end: on its line, below it, or beyond the names that are there; the lowest is first."""
     boxes: dict[int, Box] = {}
-    for place in sorted(range(len(floors)), key=lambda place: -floors[place].score):
+    for place in sorted(range(len(floors)), key=lambda place: floors[place].score):
         y, width = frame.y(floors[place].score), CHARACTER * len(_floor_text(floors[place]))
-        for top in (y - LINE - 3, y + 3, y - 2 * LINE - 3, y + LINE + 3):
+        beyond = [top for box in boxes.values() for top in (box.top - LINE, box.bottom)]
+        for top in (y - LINE - 3, y + 3, *sorted(beyond, key=lambda top: abs(top + LINE - y))):
             box = box_at(frame.end, -width - 4, -4.0, top, top + LINE)
             if box.fits(TOP + HEIGHT) and all(box.is_clear_of(other) for other in boxes.values()):
                 boxes[place] = box

@@ -1,5 +1,6 @@
 """Score against cost and time: what is joined, what is put aside, and that no name covers another."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -88,8 +89,8 @@ def test_scores_are_those_over_the_compared_tasks() -> None:
 def test_a_cost_that_is_not_known_is_put_aside_and_never_joined() -> None:
     chart = made(cost_chart(result(subject(0, "known"), subject(1, "mine", kind="connection", cost=None, correct=9))))
     dots = {dot.model.label: dot for dot in chart.dots}
-    assert (dots["mine"].is_unknown, dots["mine"].model.is_joined, share_of(dots["mine"].x)) == (True, False, 0.94)
-    assert share_of(dots["known"].x) < share_of(chart.unknown_x or "") == 0.88
+    assert (dots["mine"].is_unknown, dots["mine"].model.is_joined, share_of(dots["mine"].x)) == (True, False, 0.93)
+    assert share_of(dots["known"].x) < share_of(chart.unknown_x or "") == 0.86
     assert chart.table[1] == ("mine", "90.0%", "not known here", "Not compared: what it costs is not known here")
     assert "A connection is billed by its own provider" in chart.caption
     assert joined(chart) == ["known"]
@@ -120,11 +121,19 @@ def test_a_baseline_is_a_line_that_a_model_must_beat() -> None:
     assert chart.frontier == ""
 
 
+def test_names_of_baselines_that_are_close_stand_over_each_other() -> None:
+    guesses = [subject(index, kind="baseline", correct=index, n=400, cost=0) for index in (1, 2, 3, 4)]
+    chart = made(cost_chart(result(subject(0, correct=9), *guesses)))
+    heights = [float(line.label_y or "nan") for line in chart.floors]
+    assert [round(lower - higher, 1) for lower, higher in pairwise(heights)] == [14.0, 14.0, 14.0]
+    assert chart.is_labelled is True
+
+
 def test_a_wide_spread_has_a_log_axis_and_free_models_stand_beside_it() -> None:
     chart = made(cost_chart(result(subject(0, "free", cost=0), subject(1, cost=1000, correct=6), subject(2, cost=90_000, correct=7))))
     assert [tick.label for tick in chart.x_ticks] == ["$0", "$0.10", "$0.30", "$1", "$3", "$10"]
-    assert chart.free_x == "12.00%"
-    assert [share_of(dot.x) for dot in chart.dots if dot.model.label == "free"] == [0.06]
+    assert chart.free_x == "14.00%"
+    assert [share_of(dot.x) for dot in chart.dots if dot.model.label == "free"] == [0.07]
     assert joined(chart) == ["free", "model-1", "model-2"]
 
 
