@@ -5,6 +5,7 @@ Personas are named for their relation to `workspace`: `owner`, `member` and `vie
 """
 
 import importlib
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
+from hypothesis import settings as hypothesis_settings
 
 from catalog.models import BenchmarkVersion, ModelRoute
 from tests import factories
@@ -26,6 +28,11 @@ from workspaces.models import User, Workspace
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
 """Data sets and yardsticks that lie beside the repository where it is developed; tests of them skip elsewhere."""
+
+
+# A busy machine is no failure; in CI the same examples are tried each time.
+hypothesis_settings.register_profile("house", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis_settings.load_profile("house")
 
 
 def pytest_unconfigure() -> None:
