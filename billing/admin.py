@@ -4,11 +4,13 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils import timezone
 from unfold.decorators import action, display
 
 from billing.actions import grant_credit
 from billing.forms import CreditForm
 from billing.models import Allowance, Budget, Hold, LedgerEntry, Wallet, WorkspaceLimit
+from billing.queries import ledger_differences
 from common.admin import LargeReadOnlyAdmin, ReadOnlyAdmin
 from common.errors import Refused
 from common.forms import add_refusal
@@ -36,10 +38,23 @@ class WalletAdmin(ReadOnlyAdmin):
     ordering = ["-id"]
     fields = ["workspace", "balance", "held", "available", "is_disputed"]
     readonly_fields = ["balance", "held", "available"]
+    actions_list = ["check_books"]
     actions_detail = ["grant"]
     balance = _usd("balance_microusd", "Balance")
     held = _usd("held_microusd", "Held")
     available = _usd("available_microusd", "Available")
+
+    @action(description="Check the books", url_path="check", icon="fact_check", permissions=["view"])
+    def check_books(self, request: HttpRequest) -> HttpResponse:
+        """Add everything up, now. It reads every wallet, entry, hold, budget and allowance, so it is done only when asked for."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Check of the books",
+            "differences": ledger_differences(),
+            "checked_at": timezone.now(),
+            "opts": self.opts,
+        }
+        return render(request, "billing/admin_check.html", context)
 
     def has_grant_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         """Whoever may add ledger entries may grant credit."""

@@ -10,6 +10,7 @@ from unfold.decorators import display
 from common.admin import LargeReadOnlyAdmin, ReadOnlyAdmin, ReadOnlyInline
 from common.ids import parse_uuid
 from common.money import format_usd
+from runs.attention import lost_leases, standing_still, went_wrong
 from runs.models import Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Shard, Subject
 
 
@@ -44,6 +45,20 @@ class QuoteAdmin(ReadOnlyAdmin):
     @display(description="Ceiling", ordering="ceiling_microusd")
     def shown_ceiling(self, quote: Quote) -> str:
         return format_usd(quote.ceiling_microusd)
+
+
+class AttentionFilter(admin.SimpleListFilter):
+    """Runs that somebody should look at; the dashboard counts the same."""
+
+    title = "what needs a look"
+    parameter_name = "attention"
+
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
+        return [("wrong", "Failed or interrupted within a day"), ("still", "Live, and nothing for an hour")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
+        narrowed = {"wrong": went_wrong, "still": standing_still}.get(self.value() or "")
+        return narrowed(queryset, timezone.now()) if narrowed else queryset
 
 
 @admin.register(Run)
@@ -110,11 +125,11 @@ class StuckFilter(admin.SimpleListFilter):
     parameter_name = "trouble"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
-        return [("expired", "Lease expired"), ("parked", "Parked for want of budget")]
+        return [("expired", "Lease expired, and not taken back"), ("parked", "Parked for want of budget")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Shard]) -> QuerySet[Shard]:
         if self.value() == "expired":
-            return queryset.filter(lease_expires_at__lt=timezone.now())
+            return lost_leases(queryset, timezone.now())
         if self.value() == "parked":
             return queryset.filter(parked_need_microusd__isnull=False, is_done=False)
         return queryset

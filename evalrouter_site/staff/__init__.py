@@ -1,0 +1,1 @@
+"""What the admin shows before and beside its lists: what waits, and the way to everything."""
