@@ -69,7 +69,7 @@ def _check_correction(wallet: Wallet, amount_microusd: int) -> None:
         )
 
 
-def grant_welcome_credit(workspace: Workspace, *, user: User) -> LedgerEntry | None:
+def grant_welcome_credit(workspace: Workspace, *, user: User) -> LedgerEntry | None:  # lint: actors (the system's alone)
     """The welcome credit of a person's first workspace, once for the person; None where it is turned off or was given before."""
     amount = settings.WELCOME_CREDIT_MICROUSD
     key = f"welcome:{user.public_id}"

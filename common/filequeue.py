@@ -20,10 +20,10 @@ from kombu.utils.json import dumps, loads
 class Channel(filesystem.Channel):
     """Messages are `<time>_<id>.<queue>.msg`; hidden files, which begin with a dot, are being written or read."""
 
-    def _put(self, queue: str, payload: dict[str, Any], **_kwargs: Any) -> None:
+    def _put(self, queue: str, message: dict[str, Any], **_kwargs: Any) -> None:
         folder, name = Path(self.data_folder_out), f"{time_ns() // 1000}_{uuid.uuid4().hex}.{queue}.msg"
         hidden = folder / f".{name}"
-        hidden.write_text(dumps(payload), encoding="utf-8")
+        hidden.write_text(dumps(message), encoding="utf-8")
         hidden.rename(folder / name)
 
     def _get(self, queue: str, *_args: Any, **_kwargs: Any) -> Any:

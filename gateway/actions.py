@@ -184,8 +184,8 @@ def check_connection(connection: Connection, *, actor: Actor) -> CheckResult:
     result = CheckResult(ok, record.latency_ms if ok else None, record.served_model or None, None if ok else record.error_message)
     with transaction.atomic():
         row, content = call_rows(record)
-        row.save()
-        content.save()
+        row.save(force_insert=True)
+        content.save(force_insert=True)
         # What was found holds for the revision that was called; it says nothing of one made meanwhile.
         Connection.objects.filter(pk=connection.pk, revision=connection.revision, deleted_at__isnull=True).update(
             checked_at=timezone.now() if ok else None,
@@ -204,7 +204,7 @@ async def _complete(target: Target, request: ChatRequest) -> ChatReply:
         return await client.complete(target, request)
 
 
-def remember_quirks(owner: ModelRoute | Connection, quirks: dict[str, Any]) -> None:
+def remember_quirks(owner: ModelRoute | Connection, quirks: dict[str, Any]) -> None:  # lint: actors (nobody decides it)
     """Keep what an endpoint was seen to refuse, so that the next run need not find out again. Figures nobody chose: no audit entry."""
     if quirks == owner.quirks:
         return

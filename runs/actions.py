@@ -27,7 +27,7 @@ def create_quote(workspace: Workspace, *, actor: Actor, request: dict[str, Any])
     """Quote a request (API.md's body). Costs nothing and calls no model. Raises Refused with the codes of API.md."""
     require(can_run(actor, workspace), "Your role or key may read here, and not quote or run.")
     quote = build_quote(workspace, actor=actor, request=parse_request(request))
-    quote.save()
+    quote.save(force_insert=True)
     return quote
 
 
@@ -153,10 +153,10 @@ def continue_run(
     )
     quote.name = run.name
     if not dry_run:
-        quote.save()
+        quote.save(force_insert=True)
     return quote
 
 
-def rerun_request(run: Run) -> dict[str, Any]:
+def rerun_request(run: Run) -> dict[str, Any]:  # lint: actors (only reads)
     """The request that quotes the same setup again: the same version, subjects and tasks."""
     return continuing.pinned_request(run)

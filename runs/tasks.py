@@ -38,7 +38,7 @@ def sweep_runs() -> None:
 
 @shared_task(name=FINALIZE)
 def finalize(public_id: str) -> None:
-    run_id = Run.objects.filter(public_id=public_id).values_list("pk", flat=True).first()
+    run_id = Run.objects.filter(public_id=public_id).values_list("pk", flat=True).first()  # lint: tenant_scoping (every workspace's)
     if run_id is not None:
         finalize_run(run_id)
 
