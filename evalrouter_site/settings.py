@@ -134,7 +134,7 @@ CACHES = {
     "default": (
         {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
         if REDIS_URL
-        else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "django_cache"}
+        else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "django_cache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
     )
 }
 STORAGES = {
@@ -335,6 +335,7 @@ SPECTACULAR_SETTINGS = {
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_I18N = False
+FORMAT_MODULE_PATH = "evalrouter_site.formats"
 USE_TZ = True
 APPEND_SLASH = False
 
