@@ -72,16 +72,24 @@ class BenchmarkAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
 class BenchmarkVersionAdmin(SimpleHistoryAdmin, ReadOnlyAdmin):  # type: ignore[misc]
     """Frozen: nothing changes but the state, and that by an action."""
 
-    list_display = ["profile_id", "shown_state", "grader", "task_count", "license", "export_policy", "published_at"]
+    list_display = ["shown_version", "workspace", "shown_state", "grader", "task_count", "license", "export_policy", "published_at"]
     list_filter = ["state", "grader", "license", "export_policy", ("benchmark__workspace", admin.EmptyFieldListFilter)]
-    list_select_related = ["benchmark"]
-    search_fields = ["benchmark__slug", "benchmark__name", "sha256"]
+    list_select_related = ["benchmark__workspace"]
+    search_fields = ["benchmark__slug", "benchmark__name", "benchmark__workspace__name", "sha256"]
     ordering = ["-id"]
     actions = ["retire"]
 
+    @display(description="Version", ordering="benchmark__slug", header=True)
+    def shown_version(self, version: BenchmarkVersion) -> list[str]:
+        return [version.profile_id, version.benchmark.name]
+
+    @display(description="Workspace", ordering="benchmark__workspace__name", empty_value="Public")
+    def workspace(self, version: BenchmarkVersion) -> str | None:
+        return version.benchmark.workspace.name if version.benchmark.workspace else None
+
     @display(description="State", ordering="state", label=STATE_LABELS)
-    def shown_state(self, version: BenchmarkVersion) -> str:
-        return version.state
+    def shown_state(self, version: BenchmarkVersion) -> tuple[str, str]:
+        return version.state, version.get_state_display()
 
     def has_retire_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("catalog.change_benchmarkversion"))
@@ -228,8 +236,8 @@ class ModelRouteAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
         return reverse("catalog:model", args=[route.route_id])
 
     @display(description="State", ordering="state", label={"active": "success", "paused": "warning", "retired": "danger"})
-    def shown_state(self, route: ModelRoute) -> str:
-        return route.state
+    def shown_state(self, route: ModelRoute) -> tuple[str, str]:
+        return route.state, route.get_state_display()
 
     @display(description="Price in / out, a million tokens")
     def shown_price(self, route: ModelRoute) -> str:

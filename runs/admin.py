@@ -1,7 +1,7 @@
 """Staff's view of quotes, runs and what hangs on them. Read only: the engine and the actions write these rows."""
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -63,24 +63,23 @@ class AttentionFilter(admin.SimpleListFilter):
 
 @admin.register(Run)
 class RunAdmin(ReadOnlyAdmin):
-    list_display = [
-        "public_id",
-        "workspace",
-        "name",
-        "shown_status",
-        "phase",
-        "shown_progress",
-        "errors",
-        "shown_spend",
-        "created_at",
-        "ended_at",
-    ]
-    list_filter = ["status", "phase", "created_at"]
+    list_display = ["shown_run", "workspace", "shown_status", "shown_progress", "errors", "shown_spend", "created_at", "ended_at"]
+    list_filter = [AttentionFilter, "status", "phase", "created_at"]
     list_select_related = ["workspace"]
     search_fields = ["public_id", "name", "workspace__name"]
+    search_help_text = "An ID, or part of a run's or a workspace's name"
     ordering = ["-id"]
     readonly_fields = ["public_id"]
     inlines = [RunBenchmarkInline, SubjectInline]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
+        of_runs = RunBenchmark.objects.select_related("version__benchmark").defer("version__manifest", "task_ordinals")
+        return super().get_queryset(request).prefetch_related(Prefetch("benchmarks", of_runs))  # type: ignore[no-any-return]
+
+    @display(description="Run", header=True)
+    def shown_run(self, run: Run) -> list[str]:
+        """Its name, or its benchmark's, over its ID."""
+        return [run.name or ", ".join(each.version.benchmark.name for each in run.benchmarks.all()), str(run.public_id)]
 
     @display(
         description="Status",
@@ -94,8 +93,8 @@ class RunAdmin(ReadOnlyAdmin):
             "failed": "danger",
         },
     )
-    def shown_status(self, run: Run) -> str:
-        return run.status
+    def shown_status(self, run: Run) -> tuple[str, str]:
+        return run.status, run.get_status_display()
 
     @display(description="Progress")
     def shown_progress(self, run: Run) -> str:
@@ -188,10 +187,29 @@ class SampleAdmin(LargeReadOnlyAdmin):
         return format_usd(sample.charge_microusd)
 
 
+class EventFamilyFilter(admin.SimpleListFilter):
+    """By what an event is about. The types themselves are not listed: that would read the whole table."""
+
+    title = "what it is about"
+    parameter_name = "about"
+
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
+        return [
+            ("run", "The run"),
+            ("subject", "A model"),
+            ("sample", "A sample"),
+            ("capacity", "Providers and workers"),
+            ("budget", "Money"),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
+        return queryset.filter(type__startswith=f"{self.value()}.") if self.value() else queryset
+
+
 @admin.register(Event)
 class EventAdmin(LargeReadOnlyAdmin):
     list_display = ["run", "sequence", "type", "data", "created_at"]
-    list_filter = ["type"]
+    list_filter = [EventFamilyFilter]
     list_select_related = ["run"]
     search_fields = ["run__public_id"]
     ordering = ["-id"]

@@ -21,10 +21,14 @@ def went_wrong(runs: QuerySet[Run], now: datetime) -> QuerySet[Run]:
 
 
 def standing_still(runs: QuerySet[Run], now: datetime) -> QuerySet[Run]:
-    """Live ones without an event for an hour, with `last_event_at`."""
+    """Live ones without an event for an hour, each with `last_event_at`; those that have stood still longest come first."""
     newest = Event.objects.filter(run=OuterRef("pk")).order_by("-sequence").values("created_at")[:1]
     live = runs.exclude(phase=Phase.DONE).filter(created_at__lt=now - SILENCE)
-    return live.annotate(last_event_at=Coalesce(Subquery(newest), F("created_at"))).filter(last_event_at__lt=now - SILENCE)
+    return (
+        live.annotate(last_event_at=Coalesce(Subquery(newest), F("created_at")))
+        .filter(last_event_at__lt=now - SILENCE)
+        .order_by("last_event_at")
+    )
 
 
 def lost_leases(shards: QuerySet[Shard], now: datetime) -> QuerySet[Shard]:

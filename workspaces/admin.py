@@ -1,10 +1,15 @@
 """Staff's view of people, workspaces, keys and changes. Only a person's standing is changed here, and Django keeps that record."""
 
+from datetime import timedelta
+
 from allauth.account.decorators import secure_admin_login
+from allauth.account.models import EmailAddress
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm
 
@@ -15,12 +20,36 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 """Staff sign in where everyone does: with rate limits and a verified address."""
 
 admin.site.unregister(Group)
+admin.site.unregister(EmailAddress)
 
 
 @admin.register(Group)
 class GroupAdmin(PlainAdmin):
     search_fields = ["name"]
     filter_horizontal = ["permissions"]
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(ReadOnlyAdmin):
+    """Who has shown that an address is theirs. People confirm addresses themselves, so nobody does it for them here."""
+
+    list_display = ["email", "user", "verified", "primary"]
+    list_filter = ["verified", "primary"]
+    list_select_related = ["user"]
+    search_fields = ["email", "user__name"]
+    ordering = ["-id"]
+
+
+class JoinedFilter(admin.SimpleListFilter):
+    title = "joined"
+    parameter_name = "joined"
+
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
+        return [("day", "Within a day"), ("week", "Within a week")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
+        days = {"day": 1, "week": 7}.get(self.value() or "")
+        return queryset.filter(date_joined__gte=timezone.now() - timedelta(days=days)) if days else queryset
 
 
 class MembershipInline(ReadOnlyInline):
@@ -35,17 +64,25 @@ class UserAdmin(DjangoUserAdmin, PlainAdmin):  # type: ignore[misc,type-arg]
 
     form = UserChangeForm
     change_password_form = AdminPasswordChangeForm
-    list_display = ["email", "name", "is_active", "is_staff", "date_joined", "last_login"]
-    list_filter = ["is_active", "is_staff", "is_superuser"]
+    list_display = ["email", "name", "is_confirmed", "is_active", "is_staff", "date_joined", "last_login"]
+    list_filter = [JoinedFilter, "is_active", "is_staff", "is_superuser"]
     search_fields = ["email", "name", "public_id"]
     ordering = ["-id"]
-    readonly_fields = ["public_id", "email", "date_joined", "last_login"]
+    readonly_fields = ["public_id", "email", "date_joined", "last_login", "onboarding_closed_at"]
     fieldsets = [
         (None, {"fields": ["email", "name", "public_id", "password"]}),
         ("Standing", {"fields": ["is_active", "is_staff", "is_superuser", "groups", "user_permissions"]}),
-        ("Times", {"fields": ["date_joined", "last_login"]}),
+        ("Times", {"fields": ["date_joined", "last_login", "onboarding_closed_at"]}),
     ]
     inlines = [MembershipInline]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        confirmed = EmailAddress.objects.filter(user=OuterRef("pk"), verified=True)
+        return super().get_queryset(request).annotate(has_confirmed=Exists(confirmed))  # type: ignore[no-any-return]
+
+    @display(description="Address confirmed", boolean=True, ordering="has_confirmed")
+    def is_confirmed(self, user: User) -> bool:
+        return user.has_confirmed  # type: ignore[attr-defined,no-any-return]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -1,9 +1,9 @@
 """The admin's first page: what waits, each count leading to the list it counts. The number of queries does not depend on what there is."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -48,26 +48,30 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
     cards = []
     if may("catalog.view_benchmarkversion"):
-        cards.append(_card("Versions in review", "to be qualified or sent back", "catalog_benchmarkversion", "state__exact=in_review", waiting.versions_in_review().count))
+        versions = waiting.versions_in_review()
+        cards.append(
+            _card("Versions in review", "to be qualified or sent back", "catalog_benchmarkversion", "state__exact=in_review", versions)
+        )
+        context |= {"versions": list(versions[:MOST_LISTED])}
     if may("runs.view_run"):
         wrong, still = waiting.runs_gone_wrong(now), waiting.runs_standing_still(now)
-        cards.append(_card("Failed or interrupted runs", "within the last day", "runs_run", "attention=wrong", wrong.count, is_urgent=True))
-        cards.append(_card("Runs that stand still", "live, and nothing for an hour", "runs_run", "attention=still", still.count, is_urgent=True))
+        cards.append(_card("Failed or interrupted runs", "within the last day", "runs_run", "attention=wrong", wrong, is_urgent=True))
+        cards.append(_card("Runs that stand still", "live, and nothing for an hour", "runs_run", "attention=still", still, is_urgent=True))
         context |= {"shows_runs": True, "runs": [*map(_stalled, still[:MOST_LISTED]), *map(_ended, wrong[:MOST_LISTED])]}
     if may("runs.view_shard"):
-        cards.append(_card("Lost leases", "expired, and not taken back", "runs_shard", "trouble=expired", waiting.lost_shards(now).count, is_urgent=True))
+        lost = waiting.lost_shards(now)
+        cards.append(_card("Lost leases", "expired, and not taken back", "runs_shard", "trouble=expired", lost, is_urgent=True))
     if may("workspaces.view_user"):
-        cards.append(_card("New people", "within the last week", "workspaces_user", "joined=week", waiting.new_people(now).count))
+        cards.append(_card("New people", "within the last week", "workspaces_user", "joined=week", waiting.new_people(now)))
         context |= {"shows_people": True, "people": list(waiting.newest_people()[:MOST_LISTED])}
     if may("billing.view_wallet"):
-        cards.append(Card("Books", "see whether every balance adds up", reverse("admin:billing_wallet_check_books")))
-    if may("catalog.view_benchmarkversion"):
-        context |= {"versions": list(waiting.versions_in_review()[:MOST_LISTED])}
+        cards.append(Card("Books", "does every balance add up?", reverse("admin:billing_wallet_check_books")))
     return {**context, "title": "What waits", "cards": cards}
 
 
-def _card(title: str, note: str, model: str, query: str, count: Callable[[], int], *, is_urgent: bool = False) -> Card:
-    return Card(title, note, f"{reverse(f'admin:{model}_changelist')}?{query}", count(), is_urgent)
+def _card(title: str, note: str, model: str, query: str, rows: QuerySet[Any], *, is_urgent: bool = False) -> Card:
+    """A card over the rows that the admin's list of the model shows with that query."""
+    return Card(title, note, f"{reverse(f'admin:{model}_changelist')}?{query}", rows.count(), is_urgent)
 
 
 def _line(run: Run, state: str, why: str, at: Any) -> Line:

@@ -24,8 +24,7 @@ def runs_gone_wrong(now: datetime) -> QuerySet[Run]:
 
 
 def runs_standing_still(now: datetime) -> QuerySet[Run]:
-    """Those that have stood still longest first."""
-    return _told(standing_still(Run.objects.all(), now)).order_by("last_event_at")
+    return _told(standing_still(Run.objects.all(), now))
 
 
 def lost_shards(now: datetime) -> QuerySet[Shard]:
