@@ -51,7 +51,12 @@ def page(chromium: Browser, live_server: Any, request: pytest.FixtureRequest, mo
     problems: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
-        if message.type == "error" and "the server responded with a status of 4" not in message.text:
+        ignored = (
+            "the server responded with a status of 4",
+            "htmx:sendAbort",
+            "htmx:afterRequest",
+        )  # refusals; requests cut off by leaving
+        if message.type == "error" and not any(words in message.text for words in ignored):
             problems.append(f"console: {message.text}")
 
     opened.on("console", note)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import signal
 import socket
@@ -20,6 +21,8 @@ PYTHON = str(ROOT / ".venv" / "bin" / "python")
 ROUTE = "bench/stub"
 TERMINAL = {"completed", "partial", "cancelled", "failed"}
 POSTGRES = os.environ.get("BENCH_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/postgres")
+SETTINGS = {"DJANGO_SETTINGS_MODULE", *re.findall(r"^# ([A-Z_]+)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE)}
+"""What an installation does not take from the environment of whoever measures it."""
 REDIS = os.environ.get("BENCH_BROKER_URL", "redis://127.0.0.1:6379/10")
 
 
@@ -37,7 +40,7 @@ class Installation:
         self.backend = backend
         self.port = free_port()
         self.environment = {
-            **{name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ},
+            **{name: value for name, value in os.environ.items() if name not in SETTINGS},
             "DATA_DIR": str(folder / "data"),
             "PORT": str(self.port),
             "ALLOW_PRIVATE_ENDPOINTS": "yes",
