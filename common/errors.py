@@ -34,5 +34,7 @@ class Forbidden(Refused):
 
     status = 403
 
-    def __init__(self, message: str = "Your role or key does not allow this.", *, code: str = "forbidden", details: dict[str, Any] | None = None):
+    def __init__(
+        self, message: str = "Your role or key does not allow this.", *, code: str = "forbidden", details: dict[str, Any] | None = None
+    ) -> None:
         super().__init__(code, message, details=details)

@@ -20,7 +20,7 @@ from kombu.utils.json import dumps, loads
 class Channel(filesystem.Channel):
     """Messages are `<time>_<id>.<queue>.msg`; hidden files, which begin with a dot, are being written or read."""
 
-    def _put(self, queue: str, message: dict[str, Any], **_kwargs: Any) -> None:
+    def _put(self, queue: str, message: dict[str, Any], **_kwargs: Any) -> None:  # type: ignore[override]
         folder, name = Path(self.data_folder_out), f"{time_ns() // 1000}_{uuid.uuid4().hex}.{queue}.msg"
         hidden = folder / f".{name}"
         hidden.write_text(dumps(message), encoding="utf-8")

@@ -20,3 +20,8 @@ def parse_uuid(text: str) -> uuid.UUID | None:
         return uuid.UUID(str(text))
     except ValueError:
         return None
+
+
+def named_id(text: object) -> uuid.UUID:
+    """The UUID a text names, for a look-up; the nil UUID, which nothing has, where it names none."""
+    return parse_uuid(str(text)) or uuid.UUID(int=0)

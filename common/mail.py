@@ -15,7 +15,7 @@ class ConsoleAndFileBackend(FileBackend):
         for part in written.walk():
             if part.get_content_maintype() == "text":
                 part.set_content(part.get_content(), subtype=part.get_content_subtype(), cte="8bit")
-        self.stream.write(written.as_bytes() + b"\n" + b"-" * 79 + b"\n")
+        self.stream.write(written.as_bytes() + b"\n" + b"-" * 79 + b"\n")  # type: ignore[arg-type]
         recipients = ", ".join(message.recipients())
         sys.stdout.write(f"\n── mail to {recipients}: {message.subject}\n{message.body}\n──\n")
         sys.stdout.flush()

@@ -6,7 +6,6 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-
 IDLE_IN_TRANSACTION_SECONDS = 20
 
 

@@ -10,7 +10,7 @@ from common.redaction import redact_event
 
 def configure(options: dict[str, Any]) -> None:
     """Set up the standard library's logging and structlog; called by Django with the `LOGGING` setting."""
-    shared = [
+    shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -26,7 +26,11 @@ def configure(options: dict[str, Any]) -> None:
                 "default": {
                     "()": structlog.stdlib.ProcessorFormatter,
                     "foreign_pre_chain": shared,
-                    "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, structlog.processors.format_exc_info, renderer],
+                    "processors": [
+                        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                        structlog.processors.format_exc_info,
+                        renderer,
+                    ],
                 }
             },
             "handlers": {"default": {"class": "logging.StreamHandler", "formatter": "default"}},

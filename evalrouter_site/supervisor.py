@@ -102,7 +102,7 @@ class Supervisor:
                     stdout=self.output,
                     stderr=self.output,
                     start_new_session=True,
-                    preexec_fn=lambda parent=parent: end_with_parent(parent),  # noqa: PLW1509
+                    preexec_fn=lambda parent=parent: end_with_parent(parent),
                 )
                 service.started_at = now
                 service.starts += 1

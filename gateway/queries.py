@@ -4,7 +4,7 @@ import uuid
 
 from django.db.models import QuerySet
 
-from common.ids import parse_uuid
+from common.ids import named_id
 from gateway.models import Connection
 from workspaces.models import User, Workspace
 
@@ -16,10 +16,10 @@ def connections_for(workspace: Workspace) -> QuerySet[Connection]:
 
 def get_connection(workspace: Workspace, public_id: uuid.UUID | str) -> Connection:
     """One connection of the workspace. Raises `Connection.DoesNotExist`."""
-    return connections_for(workspace).get(public_id=parse_uuid(str(public_id)))
+    return connections_for(workspace).get(public_id=named_id(public_id))
 
 
 def get_connection_of_member(user: User, public_id: uuid.UUID | str) -> Connection:
     """A connection of any of the person's workspaces. Raises `Connection.DoesNotExist`."""
     found = Connection.objects.filter(workspace__memberships__user=user, deleted_at__isnull=True)
-    return found.select_related("workspace", "created_by").get(public_id=parse_uuid(str(public_id)))
+    return found.select_related("workspace", "created_by").get(public_id=named_id(public_id))

@@ -46,7 +46,8 @@ def start_run(quote: Quote, *, actor: Actor, stated_max_microusd: int | None = N
     if stated_max_microusd is not None and stated_max_microusd < most:
         raise Conflict(
             "quote_exceeds_cap",
-            f"The quote may charge up to {format_usd(most)}, above the {format_usd(stated_max_microusd)} you stated. Quote again with that cap.",
+            f"The quote may charge up to {format_usd(most)}, above the {format_usd(stated_max_microusd)} you stated. Quote again "
+            f"with that cap.",
             details={"quote_maximum_microusd": str(most)},
         )
     try:
@@ -126,7 +127,8 @@ def continue_run(
 ) -> Quote:
     """An open quote over the run's unfinished cells and retryable errors, at current prices; finished cells cost nothing again.
 
-    It never starts. With `dry_run` the quote is not saved. Raises Conflict and Refused as `continuing.check_continuable` and `plan_reuse` do.
+    It never starts. With `dry_run` the quote is not saved. Raises Conflict and Refused as `continuing.check_continuable` and
+    `plan_reuse` do.
     """
     require(can_continue_run(actor, run), "Your role or key may read here, and not continue runs.")
     continuing.check_continuable(run)

@@ -30,7 +30,8 @@ def route_refusal(version: BenchmarkVersion, route: ModelRoute, *, output_limit:
     if needed > route.context_limit:
         return Refusal(
             "context_too_small",
-            f"The longest prompt of {version.profile_id} with its answer needs about {needed:,} tokens; {route.route_id} takes {route.context_limit:,}.",
+            f"The longest prompt of {version.profile_id} with its answer needs about {needed:,} tokens; {route.route_id} takes "
+            f"{route.context_limit:,}.",
         )
     effort = reasoning.get("effort")
     if effort is not None and effort not in route.reasoning_efforts:

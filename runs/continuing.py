@@ -28,7 +28,9 @@ class ContinueOptions:
 
 
 def check_continuable(run: Run) -> None:
-    """Raise Conflict where the run cannot be continued: `run_not_ended`, `continuation_exists`, `nothing_to_continue`, `evidence_expired`, `connection_changed`."""
+    """Raise Conflict where the run cannot be continued: `run_not_ended`, `continuation_exists`, `nothing_to_continue`,
+    `evidence_expired`, `connection_changed`.
+    """
     if not run.is_ended:
         raise Conflict("run_not_ended", "The run has not ended yet; wait for it, or cancel it first.")
     newest = queries.newest_continuation(run)
@@ -87,7 +89,8 @@ def plan_reuse(run: Run, benchmark: RunBenchmark, options: ContinueOptions) -> R
     if omitted and not options.accept_left_out:
         raise Refused(
             "unknown_outcomes_left_out",
-            f"{omitted} calls were on their way when the run was cancelled, and may have been answered. Say `retry_unknown` to run them again, or `accept_left_out`.",
+            f"{omitted} calls were on their way when the run was cancelled, and may have been answered. Say `retry_unknown` to run "
+            f"them again, or `accept_left_out`.",
             details={"unknown": omitted},
         )
     if not rerun:

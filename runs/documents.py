@@ -150,7 +150,9 @@ def result_document(result: ResultVersion) -> dict[str, Any]:
 
 
 def compare_document(run: Run) -> dict[str, Any]:
-    """The comparison of the newest run that continues this one (it names the run compared). Raises `ResultVersion.DoesNotExist` before its end."""
+    """The comparison of the newest run that continues this one (it names the run compared). Raises `ResultVersion.DoesNotExist` before
+    its end.
+    """
     result = queries.get_result(queries.newest_continuation(run))
     document: dict[str, Any] = orjson.loads(result.comparison)
     return document

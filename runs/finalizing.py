@@ -32,7 +32,9 @@ FAILED_SHARE = 0.1
 """More errors than this share of a subject's planned cells make a finished run `failed`."""
 
 _MESSAGES = {
-    InterruptionReason.CAP_REACHED: "The cap was reached before every task was worked. What is finished is kept; continue for the price of the rest.",
+    InterruptionReason.CAP_REACHED: (
+        "The cap was reached before every task was worked. What is finished is kept; continue for the price of the rest."
+    ),
     InterruptionReason.CREDIT_EXHAUSTED: "The workspace's credit ran out. What is finished is kept; add credit and continue.",
     InterruptionReason.LIMIT_REACHED: "A spending limit was reached. What is finished is kept; raise the limit and continue.",
     InterruptionReason.CANCELLED: "It was cancelled. What was finished is kept.",
@@ -208,7 +210,8 @@ def _notices(parts: _Parts) -> list[str]:
     notices.append(f"Comparable only with other runs of {parts.version.profile_id}.")
     if parts.benchmark.output_limit != parts.version.max_output_tokens:
         notices.append(
-            f"Answers were cut at {parts.benchmark.output_limit:,} tokens; the version's own limit is {parts.version.max_output_tokens:,}. Not comparable with runs at that limit."
+            f"Answers were cut at {parts.benchmark.output_limit:,} tokens; the version's own limit is "
+            f"{parts.version.max_output_tokens:,}. Not comparable with runs at that limit."
         )
     for subject in parts.subjects:
         notices.extend(_subject_notices(subject))

@@ -57,7 +57,9 @@ class Quote(models.Model):
 
 
 class Run(models.Model):
-    """One started quote. The end states and the interruption are written by finalizing alone, the rest by the engine's store and actions."""
+    """One started quote. The end states and the interruption are written by finalizing alone, the rest by the engine's store and
+    actions.
+    """
 
     public_id = models.UUIDField(default=new_id, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="runs")
@@ -189,7 +191,9 @@ class Subject(models.Model):
 
 
 class Shard(models.Model):
-    """A range of one subject's tasks, worked by at most one lease at a time. `fence` rises at each grant: a write names the fence it holds."""
+    """A range of one subject's tasks, worked by at most one lease at a time. `fence` rises at each grant: a write names the fence it
+    holds.
+    """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="shards")
     subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="shards")

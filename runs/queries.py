@@ -9,7 +9,7 @@ from django.db.models.functions import Mod
 from django.utils import timezone
 
 from catalog.models import BenchmarkVersion, Task
-from common.ids import parse_uuid
+from common.ids import named_id, parse_uuid
 from gateway.models import Call
 from runs.enums import Flag, Phase, RunStatus
 from runs.models import EmptyAnswers, Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Subject
@@ -28,14 +28,12 @@ def quotes_for(workspace: Workspace) -> QuerySet[Quote]:
 
 def get_quote(workspace: Workspace, public_id: object) -> Quote:
     """Raises `Quote.DoesNotExist`."""
-    return quotes_for(workspace).get(public_id=parse_uuid(str(public_id)))
+    return quotes_for(workspace).get(public_id=named_id(public_id))
 
 
 def get_quote_of_member(user: User, public_id: object) -> Quote:
     """A quote of any of the person's workspaces. Raises `Quote.DoesNotExist`."""
-    return (
-        Quote.objects.filter(workspace__memberships__user=user).select_related("workspace", "run").get(public_id=parse_uuid(str(public_id)))
-    )
+    return Quote.objects.filter(workspace__memberships__user=user).select_related("workspace", "run").get(public_id=named_id(public_id))
 
 
 def _with_parts(runs: QuerySet[Run]) -> QuerySet[Run]:
@@ -57,12 +55,12 @@ def runs_for(workspace: Workspace) -> QuerySet[Run]:
 
 def get_run(workspace: Workspace, public_id: object) -> Run:
     """Raises `Run.DoesNotExist`."""
-    return runs_for(workspace).get(public_id=parse_uuid(str(public_id)))
+    return runs_for(workspace).get(public_id=named_id(public_id))
 
 
 def get_run_of_member(user: User, public_id: object) -> Run:
     """A run of any of the person's workspaces. Raises `Run.DoesNotExist`."""
-    return _with_parts(Run.objects.filter(workspace__memberships__user=user)).get(public_id=parse_uuid(str(public_id)))
+    return _with_parts(Run.objects.filter(workspace__memberships__user=user)).get(public_id=named_id(public_id))
 
 
 def filter_runs(runs: QuerySet[Run], *, status: str = "", benchmark: str = "", model: str = "", id_prefix: str = "") -> QuerySet[Run]:
@@ -190,9 +188,7 @@ def filter_samples(
 
 def get_sample(run: Run, public_id: object) -> Sample:
     """Raises `Sample.DoesNotExist`."""
-    return (
-        samples_of(run).select_related("task__content", "subject__route", "subject__connection").get(public_id=parse_uuid(str(public_id)))
-    )
+    return samples_of(run).select_related("task__content", "subject__route", "subject__connection").get(public_id=named_id(public_id))
 
 
 def samples_of_task(run: Run, position: int) -> list[Sample]:
@@ -233,7 +229,9 @@ def empty_answers_today(workspace: Workspace) -> int:
 
 
 def cost_evidence(workspace: Workspace, version: BenchmarkVersion, subjects: Sequence["ResolvedSubject"]) -> list[dict[str, Any]] | None:
-    """What earlier runs of this version and model in the workspace really cost a task: a record, not a forecast. None where there are none."""
+    """What earlier runs of this version and model in the workspace really cost a task: a record, not a forecast. None where there are
+    none.
+    """
     routes = {subject.route.pk: index for index, subject in enumerate(subjects) if subject.route is not None}
     rows = Subject.objects.filter(
         run__workspace=workspace, run__phase=Phase.DONE, run_benchmark__version=version, route_id__in=routes, graded__gt=0

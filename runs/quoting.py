@@ -151,7 +151,9 @@ def freeze_coverage(version: BenchmarkVersion, asked: CoverageRequest) -> Covera
         return Coverage(document, len(asked.task_ids), [found[task_id] for task_id in asked.task_ids], task_list_sha256(asked.task_ids))
     if asked.sample_count > population:
         raise Refused(
-            "sample_too_large", f"{version.profile_id} has {population:,} tasks; a sample of {asked.sample_count:,} is larger. Ask for fewer, or for full coverage.",
+            "sample_too_large",
+            f"{version.profile_id} has {population:,} tasks; a sample of {asked.sample_count:,} is larger. "
+            "Ask for fewer, or for full coverage.",
             details={"population": population},
         )  # fmt: skip
     rows = Task.objects.filter(version=version).order_by("ordinal").values_list("ordinal", "task_id", "group")
@@ -303,14 +305,16 @@ def _warnings(
         found.append(
             (
                 "external_charges",
-                f"{', '.join(external)}: calls go to your own endpoint, whose provider may bill you. EvalRouter charges nothing for them, and the cap does not limit that bill.",
+                f"{', '.join(external)}: calls go to your own endpoint, whose provider may bill you. EvalRouter charges nothing for "
+                f"them, and the cap does not limit that bill.",
             )
         )
     if output_limit != version.max_output_tokens:
         found.append(
             (
                 "output_limit_differs",
-                f"Answers are cut at {output_limit:,} tokens instead of the version's {version.max_output_tokens:,}: results are not compared with runs at another limit.",
+                f"Answers are cut at {output_limit:,} tokens instead of the version's {version.max_output_tokens:,}: results are not "
+                f"compared with runs at another limit.",
             )
         )
     if coverage.count < coverage.document["population"]:
@@ -325,14 +329,16 @@ def _warnings(
         found.append(
             (
                 "private_benchmark_delivery",
-                f"The models receive: {_joined(delivery['receives'])} They never receive: {_joined(delivery['never_receives'])} Graded by: {delivery['grader']}",
+                f"The models receive: {_joined(delivery['receives'])} They never receive: {_joined(delivery['never_receives'])} Graded "
+                f"by: {delivery['grader']}",
             )
         )
     if any(subject.kind == SubjectKind.BASELINE for subject in subjects):
         found.append(
             (
                 "baseline_subject",
-                "A baseline is no model: it answers without reading the question and shows the benchmark's floor. It reads the reference answers' distribution.",
+                "A baseline is no model: it answers without reading the question and shows the benchmark's floor. It reads the "
+                "reference answers' distribution.",
             )
         )
     return [{"code": code, "message": message} for code, message in found]

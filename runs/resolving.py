@@ -58,7 +58,9 @@ class ResolvedSubject:
 
 
 def resolve_version(workspace: Workspace, request: QuoteRequest) -> BenchmarkVersion:
-    """The one version a request names. Raises Refused `several_benchmarks_unsupported`, `ambiguous_benchmark`, `benchmark_not_found`, `benchmark_retired`."""
+    """The one version a request names. Raises Refused `several_benchmarks_unsupported`, `ambiguous_benchmark`, `benchmark_not_found`,
+    `benchmark_retired`.
+    """
     if len(set(request.benchmarks)) > 1:
         raise Refused("several_benchmarks_unsupported", "A run takes one benchmark for now; quote each by itself.")
     name = request.benchmarks[0]
@@ -86,7 +88,9 @@ def check_quotable(version: BenchmarkVersion) -> None:
 
 
 def resolve_subjects(workspace: Workspace, request: QuoteRequest) -> list[ResolvedSubject]:
-    """The subjects in the order asked for. Raises Refused `model_not_found`, `ambiguous_model`, `connection_unchecked`, `route_unavailable`, `duplicate_subject`."""
+    """The subjects in the order asked for. Raises Refused `model_not_found`, `ambiguous_model`, `connection_unchecked`,
+    `route_unavailable`, `duplicate_subject`.
+    """
     resolved = [_resolve(workspace, each, request.reasoning) for each in request.subjects]
     seen: set[str] = set()
     for subject in resolved:

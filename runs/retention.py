@@ -15,7 +15,9 @@ BATCH = 1_000
 
 
 def expire_content(now: datetime | None = None) -> int:
-    """Delete the content of runs past their retention. Returns how many runs. Content that a later run still shows is kept until that one expires."""
+    """Delete the content of runs past their retention. Returns how many runs. Content that a later run still shows is kept until that
+    one expires.
+    """
     now = now or timezone.now()
     expired = Run.objects.filter(content_expires_at__lte=now, content_expired_at__isnull=True)
     run_ids = list(expired.values_list("pk", flat=True))

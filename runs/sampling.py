@@ -18,7 +18,9 @@ class Candidate:
 
 
 def draw(candidates: Sequence[Candidate], *, count: int, seed: int) -> list[int]:
-    """Ordinals of a sample of `count`, in drawn order. With groups each gets its share by largest remainders, drawn order interleaved by hash."""
+    """Ordinals of a sample of `count`, in drawn order. With groups each gets its share by largest remainders, drawn order interleaved by
+    hash.
+    """
     ranked = sorted((_rank(seed, each.task_id), each) for each in candidates)
     strata: dict[str, list[tuple[bytes, Candidate]]] = defaultdict(list)
     for pair in ranked:

@@ -181,7 +181,7 @@ def _copy_finished(source: Run, run: Run, benchmark: RunBenchmark, subjects: lis
 
 def _count_copied(run: Run, subjects: list[Subject]) -> None:
     counted = {
-        row.pop("subject_id"): row
+        row["subject_id"]: dict(row)
         for row in Sample.objects.filter(subject__in=subjects)
         .values("subject_id")
         .annotate(
@@ -197,8 +197,8 @@ def _count_copied(run: Run, subjects: list[Subject]) -> None:
         .order_by()
     }
     for subject in subjects:
-        for name, value in counted.get(subject.pk, {}).items():
-            setattr(subject, name, value)
+        for name in _COPIED_COUNTS:
+            setattr(subject, name, counted.get(subject.pk, {}).get(name, 0))
         if subject.processed == subject.planned:
             subject.status = SubjectStatus.DONE
     Subject.objects.bulk_update(subjects, [*_COPIED_COUNTS, "served_models", "notes", "status"])

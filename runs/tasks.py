@@ -21,7 +21,9 @@ from runs.models import Run
 
 @shared_task(name=WORK)
 def execute() -> None:
-    """Work leases until there are none. No more executors a worker than `ENGINE_EXECUTORS`, so that a child stays free for everything else."""
+    """Work leases until there are none. No more executors a worker than `ENGINE_EXECUTORS`, so that a child stays free for everything
+    else.
+    """
     with first_free_lock(settings.DATA_DIR / "executors", str(os.getppid()), settings.ENGINE_EXECUTORS) as is_free:
         if not is_free:
             return

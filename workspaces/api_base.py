@@ -229,7 +229,7 @@ def _read_chunked(request: HttpRequest) -> None:
     """Read a body that came in chunks, which says no length; Django would take it for empty. Its size is checked where it is parsed."""
     if request.META.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked" and not request.META.get("CONTENT_LENGTH"):
         request._body = request.META["wsgi.input"].read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
-        request._read_started = True
+        request._read_started = True  # type: ignore[attr-defined]
         request.META["CONTENT_LENGTH"] = str(len(request._body))
 
 

@@ -63,7 +63,9 @@ def _reason(run: Run, now: datetime) -> str | None:
 
 
 def _reason_of_rest(run: Run) -> str:
-    """Why cells are unfinished where no shard can be worked: a subject was stopped, or a continuation left out what has no known outcome."""
+    """Why cells are unfinished where no shard can be worked: a subject was stopped, or a continuation left out what has no known
+    outcome.
+    """
     if run.continued_from is None or Subject.objects.filter(run=run, status=SubjectStatus.STOPPED).exists():
         return InterruptionReason.SUBJECT_STOPPED
     source = run.continued_from.interruption or {}

@@ -362,7 +362,7 @@ class Executor:
         """Remember for the route or connection what its endpoint was found to refuse."""
         for subject_id in subject_ids & set(self.subjects):
             work = self.subjects[subject_id]
-            if work.target is None or work.target.quirks == work.quirks:
+            if work.target is None or work.owner is None or work.target.quirks == work.quirks:
                 continue
             work.quirks = dict(work.target.quirks)
             try:

@@ -121,7 +121,9 @@ def _mark(lease: Lease, lane: Lane, work: SubjectWork) -> int:
 
 
 def _wants(lease: Lease, lane: Lane, work: SubjectWork) -> tuple[int, int]:
-    """What to add to the slice so that it covers the attempts ahead, and the least that lets the next one start. Gives back what is too much."""
+    """What to add to the slice so that it covers the attempts ahead, and the least that lets the next one start. Gives back what is too
+    much.
+    """
     if work.view.price.is_free or not lease.pending:
         lease.slice_microusd = lease.used_microusd
         return 0, 0

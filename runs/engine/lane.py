@@ -1,6 +1,7 @@
 """One subject in one worker process: how many tries may be in flight now, and when the next may go out.
 
-The limiter works inside the slots that the leases grant. It narrows when a share of the tries is refused for their rate, and a single refusal
+The limiter works inside the slots that the leases grant. It narrows when a share of the tries is refused for their rate, and a single
+refusal
 only makes its own call wait; when refusals dominate, the whole subject waits until `retry_at`, which is also written for other processes.
 """
 

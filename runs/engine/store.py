@@ -308,7 +308,8 @@ def _note_state(subject: Subject, batch: Batch, now: datetime, events: list[RunE
     if stop is None and subject.first_unusable >= UNUSABLE_STOPS:
         stop = Stop(
             "silent_zero",
-            f"{subject.first_unusable} of its first {subject.first_answers} answers were empty, or cut off before an answer. Raise the output limit, or check the model.",
+            f"{subject.first_unusable} of its first {subject.first_answers} answers were empty, or cut off before an answer. Raise "
+            f"the output limit, or check the model.",
         )
     if stop is not None and subject.status != SubjectStatus.STOPPED and subject.processed < subject.planned:
         subject.status = SubjectStatus.STOPPED

@@ -1,4 +1,6 @@
-"""Workers that die or freeze in the middle of a run: real processes, PostgreSQL, Redis. The verdicts and the charge are those of a calm run."""
+"""Workers that die or freeze in the middle of a run: real processes, PostgreSQL, Redis. The verdicts and the charge are those of a calm
+run.
+"""
 
 import os
 import signal
