@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
-from runs.enums import Phase
 from runs.models import Quote, Run, RunBenchmark, Subject
 from runs.queries import filter_runs
 from workspaces.models import User, Workspace
@@ -34,18 +33,14 @@ def found_runs(workspace: Workspace, q: str = "") -> QuerySet[Run]:
 
 @dataclass(frozen=True, slots=True)
 class OwnStart:
-    """How far a person has come by themselves: their newest quote and run, and the newest of their runs with a result; None for none."""
+    """How far a person has come by themselves: their newest quote and their newest run, None for none."""
 
     quote: Quote | None
     run: Run | None
-    finished: Run | None
 
 
 def own_start(user: User) -> OwnStart:
     """What the person has quoted and started in workspaces they are a member of."""
-    runs = Run.objects.filter(created_by=user, workspace__memberships__user=user).order_by("-id")
-    return OwnStart(
-        quote=Quote.objects.filter(created_by=user, workspace__memberships__user=user).order_by("-id").first(),
-        run=runs.first(),
-        finished=runs.filter(phase=Phase.DONE, results__isnull=False).first(),
-    )
+    quotes = Quote.objects.filter(created_by=user, workspace__memberships__user=user)
+    runs = Run.objects.filter(created_by=user, workspace__memberships__user=user)
+    return OwnStart(quotes.order_by("-id").first(), runs.order_by("-id").first())

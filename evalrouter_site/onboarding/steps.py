@@ -86,7 +86,7 @@ def _models(quote: Quote | None) -> str:
 def _start_link(start: OwnStart) -> Link:
     """To what there is: the run, else an offer that still stands, else a new one."""
     if start.run is not None:
-        return Link("Open the run", reverse("runs:report", args=[start.run.public_id]))
+        return Link("Read the result" if start.run.is_ended else "Watch it", reverse("runs:report", args=[start.run.public_id]))
     if start.quote is not None and start.quote.status == QuoteStatus.OPEN and start.quote.expires_at > timezone.now():
         return Link("Open your quote", reverse("runs:quote", args=[start.quote.public_id]))
     return Link("Get a quote", reverse("runs:new_evaluation"))

@@ -24,12 +24,10 @@ from workspaces.requests import PersonRequest
 def onboarding(request: PersonRequest) -> HttpResponse:
     """What the product gives, shown by a recorded comparison, and the person's own way to one."""
     recording = recorded_comparison()
-    start = own_start(request.user)
     context = {
         "recording": recording,
         "forest": scores_chart(recording.result, recording.compare),
-        "start": start,
-        "steps": steps_of(start),
+        "steps": steps_of(own_start(request.user)),
         "obstacle": obstacle_of(current_membership(request)),
         "is_closed": request.user.onboarding_closed_at is not None,
     }

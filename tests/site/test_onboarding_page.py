@@ -112,17 +112,17 @@ def test_quote_whose_time_is_over_leads_to_a_new_one(
     assert steps(sign_in(owner))[2] == ("current", "", "/evaluations/new")
 
 
-def test_run_is_the_third_step_and_its_result_is_offered_once_it_is_there(
+def test_run_is_the_third_step_and_leads_to_its_result(
     workspace: Workspace, owner: User, actor: Actor, version: BenchmarkVersion, sign_in: SignIn
 ) -> None:
     client = sign_in(owner)
     run: Run = start(workspace, actor, **wanted(version))
     path = f"/evaluations/{run.public_id}"
     assert steps(client)[2] == ("done", "It is on its way.", path)
-    assert "Your result is there" not in client.get("/onboarding").content.decode()
+    assert f'<a href="{path}">Watch it</a>' in client.get("/onboarding").content.decode()
     work(run)
     assert steps(client)[2] == ("done", "Its result is there.", path)
-    assert f'<a href="{path}">Read it</a>' in client.get("/onboarding").content.decode()
+    assert f'<a href="{path}">Read the result</a>' in client.get("/onboarding").content.decode()
 
 
 def test_steps_of_colleagues_are_not_ones_own(
