@@ -1,5 +1,6 @@
 """Pages of the catalog. Anyone may read what is public; private benchmarks show in their own workspace."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -8,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from catalog import queries
 from catalog.enums import Grader, RouteState, VersionState
+from catalog.models import ModelRoute, RouteRate
 from common.pages import page_of
 from common.web import public_page, render_page
 from workspaces.actors import actor_of_user
@@ -18,6 +20,18 @@ from workspaces.queries import current_workspace
 BENCHMARKS_A_PAGE = 60
 TASKS_A_PAGE = 20
 FILTERS = ("q", "category", "grader", "source")
+
+type Priced = tuple[ModelRoute, RouteRate | None]
+ROUTE_KEYS: dict[str, Callable[[Priced], Any]] = {
+    "name": lambda row: row[0].name.lower(),
+    "provider": lambda row: row[0].provider.name.lower(),
+    "input": lambda row: row[1] and row[1].input_microusd_per_mtok,
+    "cached": lambda row: row[1] and row[1].cached_input_microusd_per_mtok,
+    "output": lambda row: row[1] and row[1].output_microusd_per_mtok,
+    "context": lambda row: row[0].context_limit,
+    "answer": lambda row: row[0].max_output_tokens,
+}
+"""What the list of models can be sorted by."""
 
 
 @public_page
@@ -89,11 +103,22 @@ def models(request: HttpRequest) -> HttpResponse:
     search = request.GET.get("q", "").strip()[:100]
     routes = queries.search_routes(search)
     now = timezone.now()
+    sort = request.GET.get("sort", "") if request.GET.get("sort", "").removeprefix("-") in ROUTE_KEYS else ""
     context = {
-        "routes": [(route, queries.current_rate(route, now)) for route in routes],
+        "routes": _sorted_routes([(route, queries.current_rate(route, now)) for route in routes], sort),
         "search": search,
+        "sort": sort,
     }
     return render_page(request, "catalog/models.html", context, partial="list")
+
+
+def _sorted_routes(rows: list[Priced], sort: str) -> list[Priced]:
+    """The list is whole, so it is sorted here; routes without a figure come last either way."""
+    if not sort:
+        return rows
+    key = ROUTE_KEYS[sort.removeprefix("-")]
+    known = [row for row in rows if key(row) is not None]
+    return sorted(known, key=key, reverse=sort.startswith("-")) + [row for row in rows if key(row) is None]
 
 
 @public_page

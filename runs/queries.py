@@ -102,6 +102,12 @@ def run_models(workspace: Workspace) -> list[str]:
     return list(Subject.objects.filter(run__workspace=workspace).order_by("label").values_list("label", flat=True).distinct()[:200])
 
 
+def run_benchmarks(workspace: Workspace) -> list[tuple[str, str]]:
+    """Slugs and names of benchmarks that the workspace has run, for a filter."""
+    rows = RunBenchmark.objects.filter(run__workspace=workspace).order_by("version__benchmark__name", "version__benchmark__slug")
+    return list(rows.values_list("version__benchmark__slug", "version__benchmark__name").distinct()[:200])
+
+
 def latest_result(run: Run) -> ResultVersion | None:
     return ResultVersion.objects.filter(run=run).order_by("-number").first()
 

@@ -15,6 +15,8 @@ from workspaces.queries import required_workspace
 from workspaces.requests import PersonRequest
 
 RUNS_A_PAGE = 25
+ORDERS = {"started": "id", "-started": "-id"}
+"""What the list can be sorted by: a run's key grows with the time it was started, and pages follow it."""
 
 
 @page
@@ -24,7 +26,8 @@ def history(request: PersonRequest) -> HttpResponse:
     workspace = required_workspace(request)
     filters = {key: request.GET.get(key, "").strip()[:200] for key in ("status", "benchmark", "model")}
     found = queries.filter_runs(queries.runs_for(workspace), **filters)
-    listed = page_of(found, cursor=request.GET.get("cursor"), limit=RUNS_A_PAGE)
+    sort = request.GET.get("sort", "") if request.GET.get("sort") in ORDERS else ""
+    listed = page_of(found, order=ORDERS.get(sort, "-id"), cursor=request.GET.get("cursor"), limit=RUNS_A_PAGE)
     context = {
         "runs": listed.rows,
         "next_cursor": listed.next_cursor,
@@ -32,10 +35,17 @@ def history(request: PersonRequest) -> HttpResponse:
         "filters": filters,
         "is_filtered": any(filters.values()),
         "statuses": RunStatus.choices,
-        "models": queries.run_models(workspace),
+        "benchmarks": _with_chosen(queries.run_benchmarks(workspace), filters["benchmark"]),
+        "models": _with_chosen([(label, label) for label in queries.run_models(workspace)], filters["model"]),
+        "sort": sort,
         "can_run": can_run(actor_of_user(request.user), workspace),
     }
     return render_page(request, "runs/history.html", context, partial="list")
+
+
+def _with_chosen(options: list[tuple[str, str]], chosen: str) -> list[tuple[str, str]]:
+    """The options of a filter, and what the address asks for where it is none of them (`gsm8k@1`, say), so that it is seen."""
+    return options if not chosen or chosen in dict(options) else [(chosen, chosen), *options]
 
 
 @page

@@ -30,6 +30,8 @@ from workspaces.permissions import can_run
 from workspaces.requests import PersonRequest
 
 STOP_POLLING = 286
+COUNTS = ("errors", "missing", "truncated", "unreadable", "empty")
+"""Columns that a narrow screen leaves out where they are 0 for every model."""
 
 
 @page
@@ -44,7 +46,9 @@ def report(request: PersonRequest, run_id: UUID) -> HttpResponse:
         "is_cancelling": run.cancel_requested_at is not None and not run.is_ended,
     }
     if not run.is_ended:
-        context["subjects"] = [(subject, running_headline(subject.correct, subject.graded)) for subject in run.subjects.all()]
+        subjects = list(run.subjects.all())
+        context["subjects"] = [(subject, running_headline(subject.correct, subject.graded)) for subject in subjects]
+        context["zero_columns"] = {name for name in COUNTS if not any(getattr(subject, name, 0) for subject in subjects)}
         return render_page(request, "runs/report.html", context, partial="live")
     context |= final_context(run)
     response = render_page(
@@ -67,6 +71,7 @@ def final_context(run: Run) -> dict[str, Any]:
         "result": result,
         "compare": compare,
         "rows": ranked_rows(result, compare),
+        "zero_columns": {name for name in COUNTS if not any(subject["counts"].get(name) for subject in result["subjects"])},
         "is_judged": compare is not None and compare["bounds"] is None and len(compare["ranking"]) > 1,
         "forest": scores_chart(result, compare) if compare else None,
         "differences": differences_chart(compare) if compare else None,
