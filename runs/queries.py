@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import F, Prefetch, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Mod
 from django.utils import timezone
 
 from catalog.models import BenchmarkVersion, Task
 from common.ids import named_id, parse_uuid
 from gateway.models import Call
-from runs.enums import Flag, Phase, RunStatus
+from runs.enums import Flag, Phase, RunStatus, SampleStatus
 from runs.models import EmptyAnswers, Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Subject
 from workspaces.models import User, Workspace
 
@@ -190,6 +190,33 @@ def filter_samples(
     if q:
         samples = samples.filter(task__task_id__icontains=q)
     return samples
+
+
+def narrow_samples(samples: QuerySet[Sample], show: str) -> QuerySet[Sample]:
+    """Of `failures` those graded incorrect or ended in an error; of `disagreements` all of tasks that one model got right and another not.
+
+    Each sample asks the index of (subject, position), so that a page of a large run reads little more than itself.
+    """
+    if show == "failures":
+        return samples.filter(Q(correct=False) | Q(status=SampleStatus.ERROR))
+    if show == "disagreements":
+        beside = Sample.objects.filter(
+            subject__in=Subject.objects.filter(run_benchmark=OuterRef("run_benchmark")).values("pk"), position=OuterRef("position")
+        )
+        return samples.filter(Exists(beside.filter(correct=True)), Exists(beside.filter(correct=False)))
+    return samples
+
+
+def neighbours(run: Run, position: int, show: str = "", subject: int | None = None) -> tuple[int | None, int | None]:
+    """Positions of the tasks before and after with samples that `narrow_samples` keeps, None at the ends. One query."""
+    samples = narrow_samples(Sample.objects.filter(subject=OuterRef("pk")), show).values("position")
+    subjects = Subject.objects.filter(run=run) if subject is None else Subject.objects.filter(run=run, index=subject)
+    rows = subjects.annotate(
+        before=Subquery(samples.filter(position__lt=position).order_by("-position")[:1]),
+        after=Subquery(samples.filter(position__gt=position).order_by("position")[:1]),
+    ).values_list("before", "after")
+    before, after = ([each for each in column if each is not None] for column in (list(zip(*rows, strict=True)) or [(), ()]))
+    return max(before, default=None), min(after, default=None)
 
 
 def get_sample(run: Run, public_id: object) -> Sample:

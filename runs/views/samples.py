@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -14,10 +15,14 @@ from common.pages import page_of
 from common.web import page, render_page
 from runs import documents, queries
 from runs.enums import Flag, SampleStatus, SubjectKind
+from runs.models import Run
 from workspaces.requests import PersonRequest
 
 SAMPLES_A_PAGE = 50
 FILTERS = ("subject", "status", "verdict", "flag", "group", "q")
+SHOWN = ("failures", "disagreements")
+ORDERS = {"task": "position", "-task": "-position"}
+"""What one model's samples can be sorted by; an index holds that order."""
 
 
 @page
@@ -37,7 +42,10 @@ def samples(request: PersonRequest, run_id: UUID) -> HttpResponse:
         group=filters["group"],
         q=filters["q"],
     )
-    order = "id" if index is None else "position"
+    show = _shown(request)
+    found = queries.narrow_samples(found, show)
+    sort = request.GET.get("sort", "") if request.GET.get("sort") in ORDERS and index is not None else ""
+    order = "id" if index is None else ORDERS.get(sort, "position")
     listed = page_of(found, order=order, cursor=request.GET.get("cursor"), limit=SAMPLES_A_PAGE)
     context = {
         "run": run,
@@ -45,7 +53,12 @@ def samples(request: PersonRequest, run_id: UUID) -> HttpResponse:
         "next_cursor": listed.next_cursor,
         "cursor": request.GET.get("cursor"),
         "filters": filters,
-        "is_filtered": any(filters.values()),
+        "is_filtered": any(filters.values()) or bool(show),
+        "show": show,
+        "sort": sort,
+        "can_sort": index is not None,
+        "segments": _segments(request, run, show),
+        "kept": _kept(show, filters["subject"]),
         "statuses": SampleStatus.choices,
         "flags": Flag.choices,
         "benchmark": benchmark,
@@ -61,6 +74,11 @@ def sample(request: PersonRequest, run_id: UUID, position: int) -> HttpResponse:
     run = queries.get_run_of_member(request.user, run_id)
     benchmark = run.benchmarks.all()[0]
     task = queries.task_at(run, position)
+    show, subject = _shown(request), request.GET.get("subject", "").strip()
+    if show or subject:
+        previous, following = queries.neighbours(run, position, show, _index(subject))
+    else:
+        previous, following = position - 1 if position else None, position + 1 if position + 1 < benchmark.task_count else None
     found = queries.samples_of_task(run, position)
     calls = queries.calls_of_samples(found)
     answers = [
@@ -82,10 +100,42 @@ def sample(request: PersonRequest, run_id: UUID, position: int) -> HttpResponse:
         "is_expired": is_expired,
         "answers": answers,
         "unfinished": [subject.label for subject in run.subjects.all() if subject.pk not in answered],
-        "previous": position - 1 if position else None,
-        "next": position + 1 if position + 1 < benchmark.task_count else None,
+        "previous": previous,
+        "next": following,
+        "show": show,
+        "segments": _segments(request, run, show),
+        "kept": _kept(show, subject),
     }
     return render_page(request, "runs/sample.html", context, partial="task")
+
+
+def _shown(request: PersonRequest) -> str:
+    show = request.GET.get("show", "")
+    return show if show in SHOWN else ""
+
+
+def _kept(show: str, subject: str) -> str:
+    """The query that keeps what is looked at from task to task."""
+    kept = {key: value for key, value in (("show", show), ("subject", subject)) if value}
+    return f"?{urlencode(kept)}" if kept else ""
+
+
+def _segments(request: PersonRequest, run: Run, show: str) -> list[dict[str, Any]]:
+    """Links to all, the failures and the disagreements, which keep the other filters. `key` is the one that toggles it."""
+    subjects = list(run.subjects.all())
+    failures = sum(subject.graded - subject.correct + subject.errors for subject in subjects)
+    choices: list[tuple[str, str, str, int | None]] = [("", "All", "", None), ("failures", "Failures", "f", failures)]
+    if len(subjects) > 1:
+        choices.append(("disagreements", "Disagreements", "d", None))
+    found = []
+    for value, label, key, count in choices:
+        query = request.GET.copy()
+        query.pop("cursor", None)
+        query["show"] = value
+        if not value:
+            del query["show"]
+        found.append({"label": label, "key": key, "count": count, "href": f"?{query.urlencode()}", "is_current": value == show})
+    return found
 
 
 def reference_text(reference: Any) -> str:

@@ -147,3 +147,48 @@ def test_task_is_a_fragment_for_htmx_and_404_for_a_stranger(run: Run, viewer: Us
     text = sign_in(viewer).get(f"{samples_of(run)}/3", headers=HTMX).content.decode()
     assert (text.strip().startswith('<div id="task"'), "<html" in text) == (True, False)
     assert sign_in(stranger).get(f"{samples_of(run)}/3").status_code == 404
+
+
+def test_failures_and_disagreements_can_be_shown_alone(run: Run, viewer: User, sign_in: SignIn) -> None:
+    """The model is always right, so that the baseline's failures are the tasks on which they differ."""
+    client = sign_in(viewer)
+    wrong = sorted(Sample.objects.filter(subject__run=run, correct=False).values_list("subject__index", "task__task_id"))
+    assert sorted(listed(client, run, show="failures")) == wrong
+    assert sorted(listed(client, run, show="disagreements")) == sorted((index, task) for _, task in wrong for index in (0, 1))
+    assert listed(client, run, show="failures", subject="0") == []
+    segments = client.get(samples_of(run), {"show": "failures", "q": "t7"}).context["segments"]
+    assert [(each["label"], each["count"], each["is_current"]) for each in segments] == [
+        ("All", None, False),
+        ("Failures", len(wrong), True),
+        ("Disagreements", None, False),
+    ]
+    assert segments[2]["href"] == "?show=disagreements&q=t7"
+
+
+def test_one_model_has_nothing_to_disagree_with(
+    workspace: Workspace, actor: Actor, version: BenchmarkVersion, viewer: User, sign_in: SignIn
+) -> None:
+    alone = work(run_of(workspace, actor, version, "most-frequent-answer"))
+    client = sign_in(viewer)
+    assert [each["label"] for each in client.get(samples_of(alone)).context["segments"]] == ["All", "Failures"]
+    assert listed(client, alone, show="disagreements") == []
+
+
+def test_neighbours_among_failures_are_failures(run: Run, viewer: User, sign_in: SignIn) -> None:
+    client = sign_in(viewer)
+    wrong = sorted(Sample.objects.filter(subject__run=run, correct=False).values_list("position", flat=True))
+    for show in ("failures", "disagreements"):
+        response = client.get(f"{samples_of(run)}/{wrong[3]}", {"show": show})
+        assert (response.context["previous"], response.context["next"]) == (wrong[2], wrong[4])
+        assert f"{samples_of(run)}/{wrong[4]}?show={show}" in response.content.decode()
+    context = client.get(f"{samples_of(run)}/{wrong[3]}", {"show": "failures", "subject": "0"}).context
+    assert (context["previous"], context["next"]) == (None, None)
+
+
+def test_one_models_samples_can_be_turned_round(workspace: Workspace, actor: Actor, viewer: User, sign_in: SignIn) -> None:
+    long = work(run_of(workspace, actor, make_version(tasks=60), "random-choice"))
+    client = sign_in(viewer)
+    query = {"subject": "0", "sort": "-task"}
+    first = client.get(samples_of(long), query).context
+    second = client.get(samples_of(long), query | {"cursor": first["next_cursor"]}).context
+    assert [sample.position for sample in (*first["samples"], *second["samples"])] == list(range(59, -1, -1))
