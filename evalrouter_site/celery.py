@@ -8,12 +8,14 @@ from celery import Celery
 from celery.signals import beat_embedded_init, worker_process_init, worker_shutting_down
 
 from common.processes import ask_to_stop, end_with_parent
+from evalrouter_site.beat import WatchBeat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalrouter_site.settings")
 
 app = Celery("evalrouter")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.steps["worker"].add(WatchBeat)
 
 
 @worker_process_init.connect

@@ -285,7 +285,7 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
-CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+CELERY_BEAT_SCHEDULER = "evalrouter_site.beat:MemoryScheduler"
 CELERY_BEAT_SCHEDULE = {
     "runs.sweep": {"task": "runs.sweep", "schedule": ENGINE_SWEEP_SECONDS, "options": {"expires": ENGINE_SWEEP_SECONDS}},
     "runs.expire_content": {"task": "runs.expire_content", "schedule": 24 * 3600.0},

@@ -66,7 +66,7 @@ class Worker:
         command = [sys.executable, "-m", "celery", "-A", "evalrouter_site", "worker", "-c", str(processes), "--loglevel", "INFO"]
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat", "-n", f"{self.log.stem}-{os.getpid()}@%h"]
         if beat:
-            command += ["-B", "--schedule", str(self.log.with_suffix(".beat"))]
+            command.append("-B")
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True

@@ -75,7 +75,7 @@ def worker(options: dict[str, Any]) -> Service:
 
 
 def claim_data_dir(data_dir: Path) -> IO[str]:
-    """Hold the folder's lock for as long as this process lives: two beats on one folder would ruin each other's schedule."""
+    """Hold the folder's lock for as long as this process lives: two servers on one folder would work one queue and one database."""
     lock = (data_dir / "serve.lock").open("a+")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
