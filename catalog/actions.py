@@ -179,7 +179,7 @@ def retire_version(version: BenchmarkVersion, *, actor: Actor) -> BenchmarkVersi
     """Stop new quotes of the version; runs and results stay. Retiring a retired one changes nothing."""
     _require_writer(actor, version.benchmark.workspace)
     with transaction.atomic():
-        version = BenchmarkVersion.objects.select_for_update().select_related("benchmark__workspace").get(pk=version.pk)
+        version = BenchmarkVersion.objects.select_for_update(of=("self",)).select_related("benchmark__workspace").get(pk=version.pk)
         if version.state != VersionState.RETIRED:
             version.state = VersionState.RETIRED
             version.save(update_fields=["state"])
