@@ -13,7 +13,7 @@ import structlog
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import Error as DatabaseError
-from django.db import close_old_connections
+from django.db import connections
 from django.utils import timezone
 
 from common.ids import new_id
@@ -326,7 +326,7 @@ class Executor:
 
     async def _after_database_error(self) -> None:
         """Let go of a broken connection, so that the next statement opens another."""
-        await sync_to_async(close_old_connections)()
+        await sync_to_async(_close_broken_connections)()
 
     def _close_without_slots(self) -> None:
         """Leases live on slots of their subject's others; where those are lost or given back, nothing of them would ever be started."""
@@ -370,3 +370,9 @@ class Executor:
             except DatabaseError:
                 log.exception("engine.quirks_not_saved", subject=work.view.label)
                 await self._after_database_error()
+
+
+def _close_broken_connections() -> None:
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:  # else it is its opener's to close
+            connection.close_if_unusable_or_obsolete()
