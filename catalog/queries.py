@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Case, F, IntegerField, OuterRef, Prefetch, Q, QuerySet, Subquery, When
+from django.db.models import Case, F, IntegerField, OuterRef, Prefetch, Q, QuerySet, Subquery, TextField, When
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from catalog.enums import RouteState, VersionState
@@ -203,6 +204,27 @@ def tasks_of(version: BenchmarkVersion, q: str = "") -> QuerySet[Task]:
     """The version's tasks in order, without their contents; `q` is looked for in IDs and groups."""
     tasks = Task.objects.filter(version=version).order_by("ordinal")
     return tasks.filter(Q(task_id__icontains=q) | Q(group__icontains=q)) if q else tasks
+
+
+def find_tasks(version: BenchmarkVersion, q: str = "") -> QuerySet[Task]:
+    """The version's tasks whose ID, group or metadata hold every word of `q`, in order, without their contents."""
+    tasks = Task.objects.filter(version=version).order_by("ordinal")
+    if not q:
+        return tasks
+    tasks = tasks.alias(words=Cast("metadata", TextField()))
+    for word in q.split()[:10]:
+        tasks = tasks.filter(Q(task_id__icontains=word) | Q(group__icontains=word) | Q(words__icontains=word))
+    return tasks
+
+
+def tasks_at(version: BenchmarkVersion, ordinals: Iterable[int]) -> dict[int, Task]:
+    """The version's tasks by their ordinals; those that it does not have are left out."""
+    return {task.ordinal: task for task in Task.objects.filter(version=version, ordinal__in=list(ordinals))}
+
+
+def ordinals_of(version: BenchmarkVersion, task_ids: Iterable[str]) -> dict[str, int]:
+    """The ordinals of tasks by their IDs; IDs that the version does not have are left out."""
+    return dict(Task.objects.filter(version=version, task_id__in=list(task_ids)).values_list("task_id", "ordinal"))
 
 
 # ── Models ──────────────────────────────────────────────────────────────────────────────────────────────────────────

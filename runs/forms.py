@@ -24,6 +24,15 @@ REASONING_CHOICES = [
     ("budget", "A budget of tokens"),
 ]
 
+STEPS = ("benchmark", "models", "tasks", "settings")
+STEP_FIELDS = {
+    "benchmark": ("benchmark",),
+    "models": ("subjects",),
+    "tasks": ("coverage", "sample_count", "seed", "task_ids", "tasks"),
+    "settings": ("max_output_tokens", "reasoning", "reasoning_budget", "concurrency", "cap", "name"),
+}
+"""Which step of a new evaluation asks for what."""
+
 FIELD_OF_REFUSAL = {
     "benchmark_not_found": "benchmark",
     "ambiguous_benchmark": "benchmark",
@@ -85,7 +94,7 @@ class SetupForm(forms.Form):
         if mode == CoverageMode.SAMPLE and "sample_count" in data and data["sample_count"] is None:
             self.add_error("sample_count", "Say how many tasks to draw, from 1 to 1,000.")
         if mode == CoverageMode.TASKS and not self._task_ids():
-            self.add_error("task_ids", "Write at least one task ID, each on a line of its own.")
+            self.add_error("task_ids", "Choose at least one task, or paste its ID.")
         if data.get("reasoning") == "budget" and not data.get("reasoning_budget"):
             self.add_error("reasoning_budget", "Say how many tokens the model may reason with.")
         return data
@@ -139,8 +148,12 @@ class Setup:
     coverage: str = CoverageMode.SAMPLE.value
     sample_count: str = str(DEFAULT_SAMPLE)
     seed: str = "0"
+    tasks: str = ""
+    """The chosen tasks as `runs.picking` writes them."""
     task_ids: str = ""
+    """IDs as typed or pasted, that are not on that list yet."""
     cap: str = ""
+    step: str = ""
 
     @classmethod
     def from_query(cls, query: QueryDict) -> "Setup":
@@ -151,6 +164,8 @@ class Setup:
                 setattr(setup, key, query[key])
         if setup.coverage not in CoverageMode.values:
             setup.coverage = CoverageMode.SAMPLE.value
+        if setup.step not in STEPS:
+            setup.step = ""
         return setup
 
     @classmethod
@@ -171,6 +186,7 @@ class Setup:
         setup.sample_count = str(coverage.get("sample_count") or DEFAULT_SAMPLE)
         setup.seed = str(coverage.get("seed") or 0)
         setup.task_ids = "\n".join(coverage.get("task_ids") or [])
+        setup.step = "settings"
         if cap := request.get("max_charge_microusd"):
             whole, rest = divmod(int(cap), 1_000_000)
             setup.cap = f"{whole}.{rest:06d}".rstrip("0").rstrip(".")
@@ -184,13 +200,20 @@ class Setup:
         ]
         return urlencode(pairs, doseq=True)
 
+    def pairs(self, *, but_step: str) -> list[tuple[str, str]]:
+        """Names and values of all fields that a step's form does not show, for its hidden inputs."""
+        shown = {*STEP_FIELDS[but_step], "step", "benchmark"}
+        found: list[tuple[str, str]] = []
+        for key, value in vars(self).items():
+            if key not in shown:
+                found += [(key, each) for each in (value if isinstance(value, list) else [value]) if each]
+        return found
+
     @property
     def task_total(self) -> int | None:
-        """How many tasks the coverage names, where it can be told without the benchmark."""
-        if self.coverage == CoverageMode.SAMPLE:
+        """How many tasks are to be drawn, where that is a number; None for all tasks."""
+        if self.coverage == CoverageMode.SAMPLE and len(self.sample_count) < 9:
             return int(self.sample_count) if self.sample_count.isdecimal() and self.sample_count.isascii() else None
-        if self.coverage == CoverageMode.TASKS:
-            return len({line.strip() for line in self.task_ids.splitlines() if line.strip()})
         return None
 
 

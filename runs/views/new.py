@@ -1,6 +1,6 @@
 """A new evaluation: one page of steps. Its address carries the whole setup, so it can be left, shared in the team and come back to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpResponse
@@ -18,10 +18,22 @@ from gateway.baselines import NAMES as BASELINES
 from gateway.models import Connection
 from runs import actions, queries
 from runs.compatibility import Refusal, route_refusal
-from runs.forms import DEFAULT_SAMPLE, EFFORTS, FIELD_OF_REFUSAL, MOST_SUBJECTS, REASONING_CHOICES, Setup, SetupForm
+from runs.enums import CoverageMode
+from runs.forms import (
+    DEFAULT_SAMPLE,
+    EFFORTS,
+    FIELD_OF_REFUSAL,
+    MOST_SUBJECTS,
+    REASONING_CHOICES,
+    STEP_FIELDS,
+    STEPS,
+    Setup,
+    SetupForm,
+)
 from runs.quoting import ASSUMED_DISAGREEMENT
 from runs.requests import DEFAULT_CONCURRENCY
 from runs.statistics import smallest_difference
+from runs.views.picking import all_task_ids, pick, picker_context
 from runs.wording import refusal_words
 from workspaces.actors import actor_of_user
 from workspaces.models import Workspace
@@ -30,6 +42,9 @@ from workspaces.queries import get_workspace_of, required_workspace
 from workspaces.requests import PersonRequest
 
 BENCHMARKS_SHOWN = 50
+DRAFT = "evaluation_setup"
+"""Where the session keeps the setup that was last worked on."""
+MOST_KEPT = 8000
 BASELINE_WORDS = {
     "random-choice": "Answers at random from a row's choices, or from the answers that the benchmark knows. The floor of a guess.",
     "most-frequent-answer": "Always gives the benchmark's most frequent answer. The floor of knowing the answers' distribution.",
@@ -62,20 +77,43 @@ def new_evaluation(request: PersonRequest) -> HttpResponse:
         "Viewers read results. Ask an admin of this workspace for the member role to run evaluations.",
     )
     setup = _setup(request)
-    response = render_page(request, "runs/new_evaluation.html", _context(request, workspace, setup), partial=_partial(request))
+    context = _context(request, workspace, setup)
+    _remember(request, context)
+    response = render_page(request, "runs/new_evaluation.html", context, partial=_partial(request))
     if is_fragment_request(request):
-        response["HX-Replace-Url"] = f"{request.path}?{setup.query()}"
+        response["HX-Replace-Url"] = f"{request.path}?{setup.query()}&workspace={workspace.public_id}"
     return response
+
+
+def _remember(request: PersonRequest, context: dict[str, Any]) -> None:
+    """Keep the setup in the session until it is quoted, and offer the last one again where the page is opened afresh."""
+    workspace, setup, version = context["form_workspace"], context["setup"], context["version"]
+    draft = request.session.get(DRAFT)
+    if version is not None:
+        kept = {
+            "workspace": str(workspace.public_id),
+            "query": setup.query(),
+            "name": version.benchmark.name,
+            "models": len(setup.subjects),
+        }
+        if kept != draft and len(kept["query"]) <= MOST_KEPT:
+            request.session[DRAFT] = kept
+    elif isinstance(draft, dict) and draft.get("workspace") == str(workspace.public_id) and not setup.query(without="step"):
+        context["draft"] = draft
 
 
 def _quote(request: PersonRequest) -> HttpResponse:
     workspace = _workspace(request, request.POST.get("workspace", ""))
     require(can_run(actor_of_user(request.user), workspace))
-    form = SetupForm(request.POST)
+    data = request.POST.copy()
+    ids = all_task_ids(_version(workspace, data.get("benchmark", "")), data)
+    data["task_ids"] = ids or ""
+    form = SetupForm(data)
     status = 422
     if form.is_valid():
         try:
             quote = actions.create_quote(workspace, actor=actor_of_user(request.user), request=form.as_request())
+            request.session.pop(DRAFT, None)
             return redirect_to(request, reverse("runs:quote", args=[quote.public_id]))
         except Forbidden:
             raise
@@ -87,9 +125,11 @@ def _quote(request: PersonRequest) -> HttpResponse:
 
 
 def _partial(request: PersonRequest) -> str:
-    """The part that htmx asked for by its target: the reach of the setup while it is typed, the benchmarks found, or all steps."""
+    """The part that htmx asked for by its target: what is chosen so far, the picker of tasks, the benchmarks found, or the step."""
     htmx = getattr(request, "htmx", None)
-    return htmx.target if htmx and htmx.target in {"reach", "models", "benchmarks"} else "setup"
+    return {"reach": "reach_answer", "picker": "picker_answer", "found": "found_answer", "benchmarks": "benchmarks"}.get(
+        (htmx and htmx.target) or "", "setup"
+    )
 
 
 def _workspace(request: PersonRequest, workspace_id: str) -> Workspace:
@@ -118,17 +158,34 @@ def _context(request: PersonRequest, workspace: Workspace, setup: Setup, *, form
         "version": version,
         "search": search,
         "missing_benchmark": setup.benchmark if setup.benchmark and version is None else "",
-        "other_query": setup.query(without="benchmark"),
+        "other_query": _query(setup, benchmark="", tasks="", task_ids="", step="models"),
     }
-    if version is None:
+    step = _step(setup, version, form)
+    setup.step = step if version is not None else ""
+    context["step"] = step
+    if version is None or step == "benchmark":
+        context["steps"] = _steps(setup, version, step, 0, workspace)
         context["benchmarks"] = catalog.catalog_entries(workspace, q=search, status=VersionState.ACTIVE)[:BENCHMARKS_SHOWN]
         return context
     if form is None and setup.sample_count == str(DEFAULT_SAMPLE):
         setup.sample_count = str(min(DEFAULT_SAMPLE, version.task_count))  # a small benchmark has no default sample
-    total = version.task_count if setup.task_total is None else min(setup.task_total, version.task_count)
+    picked = pick(version, setup, request.POST if form else request.GET)
+    is_picked = setup.coverage == CoverageMode.TASKS
+    total = (
+        len(picked.tasks) if is_picked else version.task_count if setup.task_total is None else min(setup.task_total, version.task_count)
+    )
+    options = _options(workspace, version, setup)
+    if step == "tasks":
+        context |= picker_context(version, picked, request.GET)
     return context | {
+        "picked": picked,
+        "is_fragment": is_fragment_request(request),
+        "chosen": [option for group in options.values() for option in group if option.is_chosen],
+        "hidden": setup.pairs(but_step=step),
+        "steps": _steps(setup, version, step, total, workspace),
+        "next_step": STEPS[STEPS.index(step) + 1] if step != STEPS[-1] else "",
         "manifest": catalog.manifest_of(version),
-        "options": _options(workspace, version, setup),
+        "options": options,
         "most_subjects": MOST_SUBJECTS,
         "reasoning_choices": REASONING_CHOICES,
         "default_concurrency": DEFAULT_CONCURRENCY,
@@ -138,6 +195,42 @@ def _context(request: PersonRequest, workspace: Workspace, setup: Setup, *, form
         "smallest_difference": smallest_difference(total, ASSUMED_DISAGREEMENT) if total else None,
         "assumed_disagreement": ASSUMED_DISAGREEMENT,
     }
+
+
+def _query(setup: Setup, **changed: Any) -> str:
+    return replace(setup, **changed).query()
+
+
+def _step(setup: Setup, version: BenchmarkVersion | None, form: SetupForm | None) -> str:
+    """The step that is open: the first with something to put right, the one that the address names, else the first open question."""
+    if version is None:
+        return "benchmark"
+    if form is not None:
+        return next((step for step in STEPS[1:] if any(name in form.errors for name in STEP_FIELDS[step])), "settings")
+    return setup.step or "models"
+
+
+def _steps(setup: Setup, version: BenchmarkVersion | None, step: str, total: int, workspace: Workspace) -> list[dict[str, str]]:
+    """The stepper: what is done leads back with everything that is chosen."""
+    has_tasks = total > 0
+    notes = {
+        "benchmark": version.benchmark.name if version else "",
+        "models": f"{len(setup.subjects)} chosen" if setup.subjects else "",
+        "tasks": f"{total:,} task{'' if total == 1 else 's'}" if has_tasks and version else "",
+    }
+    done = {
+        "benchmark": version is not None,
+        "models": bool(setup.subjects),
+        "tasks": has_tasks and STEPS.index(step) > 2,
+        "settings": False,
+    }
+    words = {"benchmark": "Benchmark", "models": "Models", "tasks": "Tasks", "settings": "Settings"}
+    found = []
+    for name in STEPS:
+        state = "current" if name == step else "done" if done[name] else "todo"
+        href = f"?{_query(setup, step=name)}&workspace={workspace.public_id}" if version is not None and name != step else ""
+        found.append({"label": words[name], "state": state, "href": href, "note": notes.get(name, "") if name != step else ""})
+    return [*found, {"label": "Quote", "state": "todo", "href": "", "note": ""}]
 
 
 def _version(workspace: Workspace, name: str) -> BenchmarkVersion | None:

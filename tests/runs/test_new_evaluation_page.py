@@ -8,6 +8,7 @@ from django.test import Client
 
 from catalog.models import BenchmarkVersion, ModelRoute
 from runs.models import Quote
+from runs.picking import read_tasks
 from tests.factories import make_connection, make_route, make_version
 from tests.paging import HTMX, cost
 from tests.runs.working import start
@@ -93,10 +94,10 @@ def test_limit_and_reasoning_are_judged_while_they_are_typed(
 def test_htmx_gets_the_part_it_names(version: BenchmarkVersion, member: User, sign_in: SignIn) -> None:
     client = sign_in(member)
     query = {"benchmark": version.profile_id, "sample_count": "4", "subjects": "baseline:random-choice"}
-    for target in ("reach", "models"):
-        response = client.get(PATH, query, headers=HTMX | {"HX-Target": target})
+    for target in ("reach", "picker", "found"):
+        response = client.get(PATH, query | {"step": "tasks"}, headers=HTMX | {"HX-Target": target})
         text = response.content.decode()
-        assert (f'id="{target}"' in text, "<html" in text, text.count("csrfmiddlewaretoken")) == (True, False, 0)
+        assert (f'id="{target}"' in text, "<html" in text, 'name="csrfmiddlewaretoken"' in text) == (True, False, False)
     assert response["HX-Replace-Url"].startswith(f"{PATH}?benchmark=")
 
 
@@ -213,7 +214,8 @@ def test_running_again_takes_over_the_whole_setup(
     )
     setup = sign_in(member).get(PATH, {"from": str(run.public_id)}).context["setup"]
     assert (setup.benchmark, setup.subjects) == (version.profile_id, [f"managed:{route.route_id}", "baseline:most-frequent-answer"])
-    assert (setup.coverage, setup.task_ids, setup.cap, setup.concurrency, setup.name) == ("tasks", "t4\nt2", "1.5", "3", "Nightly")
+    assert (setup.coverage, setup.cap, setup.concurrency, setup.name) == ("tasks", "1.5", "3", "Nightly")
+    assert (read_tasks(version.profile_id, setup.tasks), setup.step) == ([4, 2], "settings")
     assert sign_in(stranger).get(PATH, {"from": str(run.public_id)}).status_code == 404
 
 

@@ -48,8 +48,10 @@ def test_person_signs_up_and_reads_a_result(services: None, page: Page, celery_w
         page.get_by_role("link", name="Run it").click()
         page.get_by_label("Adder").check()
         page.get_by_label("most-frequent-answer").check()
+        page.get_by_role("button", name="Next: tasks").click()
         page.get_by_label(f"All {TASKS} tasks").check()
-        page.get_by_label("Cap, USD").fill("1")
+        page.get_by_role("button", name="Next: settings").click()
+        page.get_by_label("Cap").fill("1")
         page.get_by_role("button", name="Get the quote").click()
 
         page.wait_for_url("**/evaluations/quotes/*")
