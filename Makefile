@@ -1,6 +1,6 @@
 # What people and CI do with this repository. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-services check format lock bench soak
+.PHONY: help setup demo serve test test-services check format lock screenshots bench soak
 
 PYTHON := .venv/bin/python
 PYTEST := .venv/bin/pytest
@@ -53,7 +53,11 @@ lock: ## resolve the requirements again and write the hashed lock files
 	@script/uv pip compile pyproject.toml --quiet --universal --python-version 3.12 --generate-hashes --no-header --upgrade \
 		-c requirements/core.txt --all-extras --group dev -o requirements/all.txt
 
-bench: ## measure speed against the physical limit, on SQLite and on PostgreSQL with Redis
+screenshots: ## every page in light, dark and on a phone, into var/screenshots
+	@script/setup all
+	@$(PYTEST) --no-header -s tests/site/screenshots.py
+
+bench: ## measure pages, and speed against the physical limit on SQLite and on PostgreSQL with Redis
 	@script/setup all
 	@$(PYTHON) -m tests.bench
 

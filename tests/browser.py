@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.servers.basehttp import ThreadedWSGIServer
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 OPTIONS = [
@@ -24,6 +27,22 @@ OPTIONS = [
     "--disable-sync",
 ]
 TIMEOUT_MS = 20_000
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _closed_connections() -> Iterator[None]:
+    """Threads of the live server close what they have opened: a database in memory ignores Django's own closing."""
+
+    def close_own(server: ThreadedWSGIServer) -> None:
+        for each in connections.all(initialized_only=True):
+            if server.connections_override:  # type: ignore[attr-defined]
+                each.close()
+            else:
+                BaseDatabaseWrapper.close(each)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ThreadedWSGIServer, "_close_connections", close_own)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,14 @@
 
 1,319 tasks, answers after 50 ms, 64 calls at a time, from start to finalized result, every guarantee on: leases, reservations, metered and
 charged calls, stored samples, a frozen result. The limit is tasks × latency ÷ concurrency; whole waves of calls need 1.02 of it. CPU is
-user and system time over all of the product's processes, web, worker and beat, less that of a run over one task.
+user and system time over all of the product's processes, web, worker and beat, less that of a run over one task. Before that, what the main
+pages cost with many samples (`tests.bench.pages`).
 """
 
 import argparse
 import importlib
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -16,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tests.bench.installation import ROOT, Api, Installation
+from tests.bench.installation import PYTHON, ROOT, Api, Installation
 
 YARDSTICK = ROOT.parent / "shared" / "bench"
 TASKS, LATENCY_MS, CONCURRENCY, RIGHT = 1_319, 50, 64, 1_055
@@ -98,6 +100,7 @@ def main() -> int:
     parser.add_argument("--backends", default="sqlite,postgres")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
+    subprocess.run([PYTHON, "-m", "tests.bench.pages"], cwd=ROOT, check=True)
     peers = yardstick()
     work = Path(tempfile.gettempdir()) / "evalrouter-bench-yardstick"
     peers.build(work)
