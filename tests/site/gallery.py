@@ -1,0 +1,216 @@
+"""Every page that people see, with something on it: what the screenshots, and the tests of accessibility, go through.
+
+The rows are made by the product's own actions: the starter catalog, models that answer over a real socket, runs that are worked in this
+process. `in_thread` runs what needs an event loop of its own while Playwright keeps one in this thread.
+"""
+
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.core.management import call_command
+from django.db import connections
+from django.template.loader import render_to_string
+from playwright.sync_api import Page
+
+from catalog.models import BenchmarkVersion
+from catalog.queries import manifest_of
+from catalog.rendering import render_messages
+from runs.actions import create_quote
+from runs.engine.executor import Executor
+from runs.models import Run
+from tests import factories
+from tests.axe import enter
+from tests.runs.working import start, work
+from tests.standins.chat import ChatServer, last_user_message
+from workspaces.actors import Actor, actor_of_user
+from workspaces.enums import Role
+from workspaces.models import User, Workspace
+
+SLUG = "stock-ledgers"
+MODELS = (
+    # route, name, micro-USD per million tokens in and out, share of right answers, seconds until an answer
+    ("acme/large-2", "Acme Large 2", 2_500_000, 10_000_000, 0.94, 0.045),
+    ("acme/small-2", "Acme Small 2", 150_000, 600_000, 0.83, 0.015),
+    ("birch/reasoner", "Birch Reasoner", 1_100_000, 4_400_000, 0.92, 0.08),
+    ("cedar/open-8b", "Cedar Open 8B", 60_000, 90_000, 0.61, 0.01),
+)
+LIVE_ANSWERS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A page as one person sees it. `who` is empty for someone who is not signed in."""
+
+    name: str
+    path: str
+    who: str = "owner"
+    status: int = 200
+
+
+@dataclass
+class Gallery:
+    people: dict[str, User]
+    shots: list[Shot]
+
+    def show(self, page: Page, shot: Shot) -> None:
+        """Open it. Pages of the same person should follow each other, signing in takes a moment."""
+        if getattr(page, "shown_to", None) != shot.who:
+            page.context.clear_cookies()
+            if shot.who:
+                enter(page, self.people[shot.who])
+            page.shown_to = shot.who  # type: ignore[attr-defined]
+        if shot.name == "error-500":  # no page breaks on purpose: its answer, with the status of a page that did not
+            text = render_to_string("500.html", {"request_id": "0198c0de-0000-7000-8000-000000000000"})
+            page.route("**/error-500", lambda route: route.fulfill(body=text, content_type="text/html; charset=utf-8"))
+        response = page.goto(shot.path, wait_until="load")
+        assert response is not None
+        assert response.status == shot.status, f"{shot.path}: {response.status}"
+
+
+def in_thread[Result](function: Callable[..., Result], *arguments: Any) -> Result:
+    """The function's result, worked in a thread without an event loop. SQLite in memory is one connection, which the thread shares."""
+    shared = connections["default"]
+
+    def called() -> Result:
+        if shared.vendor != "sqlite":
+            try:
+                return function(*arguments)
+            finally:
+                connections.close_all()
+        connections["default"] = shared
+        return function(*arguments)
+
+    shared.inc_thread_sharing()
+    try:
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            return pool.submit(called).result()
+    finally:
+        shared.dec_thread_sharing()
+
+
+def answers_of(version: BenchmarkVersion, model: str, share: float) -> Callable[[list[dict[str, Any]]], str]:
+    """A model that knows this share of the answers, the same ones each time."""
+    known = {}
+    for task in version.tasks.select_related("content"):
+        known[last_user_message(render_messages(manifest_of(version), task.content.values))] = str(task.content.reference)
+
+    def answer(messages: list[dict[str, Any]]) -> str:
+        asked = last_user_message(messages)
+        drawn = int.from_bytes(hashlib.sha256(f"{model}\0{asked}".encode()).digest()[:4]) / 2**32
+        if drawn < share:
+            return f"Counting step by step, what is left on the shelf comes to {known[asked]}."
+        if drawn > 0.985:
+            return "That cannot be told from the text."
+        return f"Counting step by step, what is left on the shelf comes to {int(known[asked]) + 1 + int(drawn * 1000) % 40}."
+
+    return answer
+
+
+def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
+    """Models, an endpoint, a key, and runs of each kind; returns IDs by the names that addresses below give them."""
+    call_command("load_starter_catalog", stdout=StringIO())
+    version = BenchmarkVersion.objects.get(benchmark__slug=SLUG)
+    selection: dict[str, Any] = {"selection": {"profile_ids": [version.profile_id]}, "coverage": {"mode": "full"}}
+    with ExitStack() as stack:
+        for route_id, name, input_rate, output_rate, share, latency in MODELS:
+            server = stack.enter_context(ChatServer(answers_of(version, route_id, share), latency=latency))
+            factories.make_route(route_id, name=name, endpoint=server.url, input_rate=input_rate, output_rate=output_rate)
+        own = stack.enter_context(ChatServer(answers_of(version, "own", 0.7), latency=0.02))
+        connection_ = factories.make_connection(workspace, name="Lab server", endpoint=own.url, model="lab-13b")
+        factories.make_connection(workspace, name="New server", checked=False)
+        key, _ = factories.make_key(workspace, label="Nightly job")
+        models = [route_id for route_id, *_ in MODELS]
+        ended = work(start(workspace, actor, subjects=models, name="Which model for the stock room?", **selection))
+        own_subject = {"kind": "connection", "connection_id": str(connection_.public_id)}
+        work(start(workspace, actor, subjects=[own_subject, "random-choice"], name="Our server against chance", **selection))
+        interrupted = work(start(workspace, actor, subjects=models[:2], name="A small cap", max_charge_microusd="12000", **selection))
+        quote = create_quote(workspace, actor=actor, request={"subjects": models, "max_charge_microusd": "500000", **selection})
+        before = own.stats.answered
+        live: Run = start(workspace, actor, subjects=[own_subject, "most-frequent-answer"], name="Running now", concurrency=8, **selection)
+        async_to_sync(Executor(should_stop=lambda: own.stats.answered > before + LIVE_ANSWERS).run)()
+    return {
+        "ended": str(ended.public_id),
+        "interrupted": str(interrupted.public_id),
+        "live": str(live.public_id),
+        "quote": str(quote.public_id),
+        "connection": str(connection_.public_id),
+        "key": str(key.public_id),
+    }
+
+
+def make_gallery() -> Gallery:
+    """All the people, and all the pages."""
+    ours = factories.make_workspace("Stock room lab", credit=20_000_000)
+    people = {
+        "owner": factories.make_user("ada@example.org", workspace=ours, role=Role.OWNER, name="Ada"),
+        "viewer": factories.make_user("vera@example.org", workspace=ours, role=Role.VIEWER, name="Vera"),
+        "staff": factories.make_user("staff@example.org", is_staff=True, is_superuser=True),
+        "newcomer": factories.make_user("newcomer@example.org", workspace=factories.make_workspace("New lab", credit=5_000_000)),
+    }
+    ids = in_thread(_furnish, ours, actor_of_user(people["owner"]))
+    run, stopped, live = (f"/evaluations/{ids[name]}" for name in ("ended", "interrupted", "live"))
+    first = f"/evaluations/new?benchmark={SLUG}@1"
+    shots = [
+        Shot("landing", "/", ""),
+        Shot("sign-up", "/register", ""),
+        Shot("sign-in", "/login", ""),
+        Shot("password-reset", "/accounts/password/reset/", ""),
+        Shot("password-reset-sent", "/accounts/password/reset/done/", ""),
+        Shot("mail-to-confirm", "/accounts/confirm-email/", ""),
+        Shot("catalog-signed-out", "/catalog", ""),
+        Shot("catalog", "/catalog"),
+        Shot("catalog-filtered", "/catalog?q=number"),
+        Shot("catalog-empty", "/catalog?q=nothing-has-this-name"),
+        Shot("benchmark", f"/catalog/{SLUG}"),
+        Shot("models", "/models"),
+        Shot("model", "/models/acme/large-2"),
+        Shot("connections", "/connections"),
+        Shot("connection", f"/connections/{ids['connection']}"),
+        Shot("new-connection", "/connections/new"),
+        Shot("connection-key", f"/connections/{ids['connection']}/key"),
+        Shot("connection-deletion", f"/connections/{ids['connection']}/deletion"),
+        Shot("new-evaluation", "/evaluations/new"),
+        Shot("new-evaluation-models", first),
+        Shot("new-evaluation-tasks", f"{first}&subjects=managed:acme/large-2&step=tasks"),
+        Shot("new-evaluation-chosen-tasks", f"{first}&subjects=managed:acme/large-2&coverage=tasks&step=tasks"),
+        Shot("new-evaluation-settings", f"{first}&subjects=managed:acme/large-2&coverage=full&step=settings"),
+        Shot("quote", f"/evaluations/quotes/{ids['quote']}"),
+        Shot("report-running", live),
+        Shot("cancellation", f"{live}/cancellation"),
+        Shot("report", run),
+        Shot("report-interrupted", stopped),
+        Shot("continuation", f"{stopped}/continuation"),
+        Shot("history", "/evaluations"),
+        Shot("history-filtered", f"/evaluations?status=completed&benchmark={SLUG}"),
+        Shot("benchmark-results", f"/evaluations/benchmarks/{SLUG}"),
+        Shot("samples", f"{run}/samples"),
+        Shot("samples-wrong", f"{run}/samples?verdict=wrong&subject=0"),
+        Shot("sample", f"{run}/samples/0"),
+        Shot("settings-account", "/settings/account"),
+        Shot("settings-workspace", "/settings/workspace"),
+        Shot("settings-members", "/settings/members"),
+        Shot("settings-api-keys", "/settings/api-keys"),
+        Shot("settings-api-key", f"/settings/api-keys/{ids['key']}"),
+        Shot("settings-billing", "/settings/billing"),
+        Shot("onboarding-under-way", "/onboarding"),
+        Shot("command", "/command?q=sto"),
+        Shot("error-404", "/nothing/here", status=404),
+        Shot("error-500", "/error-500"),
+        Shot("error-403", "/evaluations/new", "viewer", 403),
+        Shot("members-as-viewer", "/settings/members", "viewer"),
+        Shot("onboarding", "/onboarding", "newcomer"),
+        Shot("onboarding-comparison", "/onboarding/comparison", "newcomer"),
+        Shot("onboarding-task", "/onboarding/comparison/tasks/1", "newcomer"),
+        Shot("history-empty", "/evaluations", "newcomer"),
+        Shot("connections-empty", "/connections", "newcomer"),
+        Shot("billing-empty", "/settings/billing", "newcomer"),
+        Shot("api-keys-empty", "/settings/api-keys", "newcomer"),
+        Shot("design", "/design", "staff"),
+    ]
+    return Gallery(people, shots)
