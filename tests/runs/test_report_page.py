@@ -99,6 +99,12 @@ def test_ended_page_shows_the_frozen_result(ended: Run, viewer: User, sign_in: S
     assert [words for words in expected if words not in text] == []
 
 
+def test_ended_page_says_how_many_answers_were_right(ended: Run, viewer: User, sign_in: SignIn) -> None:
+    text = sign_in(viewer).get(path_of(ended)).content.decode()
+    subjects = result_document(get_result(ended))["subjects"]
+    assert [f"{subject['counts']['correct']} right" in text for subject in subjects] == [True, True]
+
+
 def test_two_models_are_compared_in_words_chart_and_table(ended: Run, viewer: User, sign_in: SignIn) -> None:
     response = sign_in(viewer).get(path_of(ended))
     text = response.content.decode()
