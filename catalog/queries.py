@@ -12,7 +12,7 @@ from django.db.models import Case, F, IntegerField, OuterRef, Prefetch, Q, Query
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from catalog.enums import RouteState, VersionState
+from catalog.enums import Grader, RouteState, VersionState
 from catalog.models import Benchmark, BenchmarkVersion, ModelRoute, RouteRate, Task
 from workspaces.models import Membership, User, Workspace
 
@@ -46,6 +46,7 @@ def catalog_entries(
     status: str = "",
     grader: str = "",
     private_only: bool = False,
+    source: str = "",
 ) -> QuerySet[Benchmark]:
     """The catalog's benchmarks, each with its latest version's columns as `latest_…` (number, state, task_count, grader, …).
 
@@ -73,8 +74,10 @@ def catalog_entries(
         "latest_grader": grader,
     }
     entries = entries.filter(**{field: value for field, value in wanted.items() if value})
-    if private_only:
+    if private_only or source == "private":
         entries = entries.filter(workspace__isnull=False)
+    elif source == "public":
+        entries = entries.filter(workspace__isnull=True)
     for word in q.split()[:10]:
         entries = entries.filter(
             Q(slug__icontains=word) | Q(name__icontains=word) | Q(description__icontains=word) | Q(category__icontains=word)
@@ -90,6 +93,29 @@ def facets(workspace: Workspace | None) -> dict[str, list[tuple[str, int]]]:
     for name, values in zip(names, zip(*rows, strict=True) if rows else ((),) * len(names), strict=True):
         counted[name.removeprefix("latest_")] = sorted((value, count) for value, count in Counter(values).items() if value)
     return counted
+
+
+def facet_counts(
+    workspace: Workspace | None, *, q: str = "", category: str = "", grader: str = "", source: str = ""
+) -> dict[str, list[tuple[str, int]]]:
+    """How many entries each category, grader and source (`private`, `public`) has among those that `q` and the other two leave.
+
+    The most frequent first; a chosen value is listed even where it has none. One query.
+    """
+    names = ("category", "latest_grader", "workspace_id")
+    wanted = {"category": category, "grader": grader, "source": source}
+    rows = [
+        {"category": each[0], "grader": each[1], "source": "private" if each[2] else "public"}
+        for each in catalog_entries(workspace, q=q).order_by().values_list(*names)
+    ]
+    found = {}
+    for key, chosen in wanted.items():
+        others = {name: value for name, value in wanted.items() if value and name != key}
+        counted = Counter(row[key] for row in rows if row[key] and all(row[name] == value for name, value in others.items()))
+        if chosen and (key != "grader" or chosen in Grader.values):
+            counted.setdefault(chosen, 0)
+        found[key] = sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))
+    return found if source or dict(found["source"]).get("private") else found | {"source": []}
 
 
 def get_benchmark(workspace: Workspace | None, slug: str) -> Benchmark:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -40,26 +40,48 @@ def benchmarks(request: HttpRequest) -> HttpResponse:
     """The catalog: search, and facets with their counts."""
     workspace = current_workspace(request)
     filters = {key: request.GET.get(key, "").strip()[:100] for key in FILTERS}
+    if filters["source"] not in {"private", "public"}:
+        filters["source"] = ""
     found = queries.catalog_entries(
         workspace,
         q=filters["q"],
         category=filters["category"],
         grader=filters["grader"],
-        private_only=filters["source"] == "private",
+        source=filters["source"],
     )
     listed = page_of(found, order="slug", cursor=request.GET.get("cursor"), limit=BENCHMARKS_A_PAGE)
-    facets = queries.facets(workspace)
     context = {
         "benchmarks": listed.rows,
         "next_cursor": listed.next_cursor,
         "cursor": request.GET.get("cursor"),
         "filters": filters,
         "is_filtered": any(filters.values()),
-        "categories": facets["category"],
-        "graders": [(value, Grader(value).label, count) for value, count in facets["grader"]],
-        "has_workspace": workspace is not None,
+        "facets": _facets(request, workspace, filters),
+        "kept": [(key, value) for key, value in filters.items() if value and key != "q"],
     }
     return render_page(request, "catalog/benchmarks.html", context, partial="list")
+
+
+def _facets(request: HttpRequest, workspace: Workspace | None, filters: dict[str, str]) -> list[dict[str, Any]]:
+    """Each facet's values with how many entries they would leave beside the other filters, as links that put them on or take them off."""
+    counts = queries.facet_counts(workspace, **filters)
+    words: dict[str, tuple[str, Callable[[str], str]]] = {
+        "category": ("Category", lambda value: value[:1].upper() + value[1:]),
+        "grader": ("Answers", lambda value: Grader(value).label),
+        "source": ("Source", lambda value: f"Private to {workspace.name}" if workspace and value == "private" else "Public"),
+    }
+    found = []
+    for key, (label, say) in words.items():
+        options = []
+        for value, count in counts[key]:
+            query = QueryDict(mutable=True)
+            query.update({name: each for name, each in filters.items() if each})
+            query[key] = value
+            if filters[key] == value:
+                del query[key]
+            options.append({"label": say(value), "count": count, "is_chosen": filters[key] == value, "href": f"?{query.urlencode()}"})
+        found.append({"key": key, "label": label, "options": options})
+    return found
 
 
 @public_page

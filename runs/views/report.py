@@ -45,6 +45,8 @@ def report(request: PersonRequest, run_id: UUID) -> HttpResponse:
         "can_run": can_run(actor_of_user(request.user), run.workspace),
         "is_cancelling": run.cancel_requested_at is not None and not run.is_ended,
     }
+    if not run.is_ended and is_fragment_request(request) and request.htmx.target == "progress":  # type: ignore[attr-defined]
+        return render_page(request, "runs/report.html", {"run": run, "progress": progress_of(run)}, partial="progress_chart")
     if not run.is_ended:
         subjects = list(run.subjects.all())
         context["subjects"] = [(subject, running_headline(subject.correct, subject.graded)) for subject in subjects]

@@ -51,9 +51,30 @@ def test_facets_count_what_the_list_would_show(workspace: Workspace, viewer: Use
     make_version(make_benchmark("sums", category="math"))
     make_version(make_benchmark("products", category="math"))
     make_version(make_benchmark("letters", category="text"), grader=Grader.EXACT_MATCH)
-    context = sign_in(viewer).get(PATH).context
-    assert context["categories"] == [("math", 2), ("text", 1)]
-    assert context["graders"] == [("exact_match", "Exact match", 1), ("numeric", "Number", 2)]
+    client = sign_in(viewer)
+
+    def facets(**query: str) -> dict[str, list[tuple[str, int]]]:
+        return {
+            facet["key"]: [(each["label"], each["count"]) for each in facet["options"]]
+            for facet in client.get(PATH, query).context["facets"]
+        }
+
+    both = [("Number", 2), ("Exact match", 1)]
+    assert facets() == {"category": [("Math", 2), ("Text", 1)], "grader": both, "source": []}
+    assert facets(category="math") == {"category": [("Math", 2), ("Text", 1)], "grader": [("Number", 2)], "source": []}
+    assert facets(q="sums", category="text") == {"category": [("Math", 1), ("Text", 0)], "grader": [], "source": []}
+    make_version(workspace=workspace)
+    assert facets(source="private")["source"] == [("Public", 3), (f"Private to {workspace.name}", 1)]
+
+
+def test_facet_is_put_on_and_taken_off_with_the_rest_kept(viewer: User, sign_in: SignIn) -> None:
+    make_version(make_benchmark("sums", category="math"))
+    client = sign_in(viewer)
+    on = client.get(PATH, {"q": "sum"}).context["facets"][0]["options"][0]
+    assert (on["href"], on["is_chosen"]) == ("?q=sum&category=math", False)
+    page = client.get(PATH + on["href"])
+    off = page.context["facets"][0]["options"][0]
+    assert (off["href"], off["is_chosen"], page.context["kept"]) == ("?q=sum", True, [("category", "math")])
 
 
 def test_three_kinds_of_nothing(viewer: User, sign_in: SignIn) -> None:
@@ -67,7 +88,7 @@ def test_htmx_gets_the_list_alone(viewer: User, sign_in: SignIn) -> None:
     make_version(make_benchmark("sums"))
     response = sign_in(viewer).get(PATH, headers=HTMX)
     text = response.content.decode()
-    assert (text.strip().startswith('<div id="list">'), "<html" in text, "HX-Request" in response["Vary"]) == (True, False, True)
+    assert (text.strip().startswith('<div id="list"'), "<html" in text, "HX-Request" in response["Vary"]) == (True, False, True)
 
 
 def test_page_costs_the_same_with_one_benchmark_and_with_three(viewer: User, sign_in: SignIn) -> None:
