@@ -55,7 +55,7 @@ lock: ## resolve the requirements again and write the hashed lock files
 
 screenshots: ## every page in light, dark and on a phone, into var/screenshots
 	@script/setup all
-	@$(PYTEST) --no-header -s tests/site/screenshots.py
+	@KEEP="$(KEEP)" $(PYTEST) --no-header -s tests/site/screenshots.py
 
 bench: ## measure pages, and speed against the physical limit on SQLite and on PostgreSQL with Redis
 	@script/setup all

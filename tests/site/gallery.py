@@ -16,6 +16,7 @@ from asgiref.sync import async_to_sync
 from django.core.management import call_command
 from django.db import connections
 from django.template.loader import render_to_string
+from django.test import override_settings
 from playwright.sync_api import Page
 
 from catalog.models import BenchmarkVersion
@@ -118,6 +119,7 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
     version = BenchmarkVersion.objects.get(benchmark__slug=SLUG)
     selection: dict[str, Any] = {"selection": {"profile_ids": [version.profile_id]}, "coverage": {"mode": "full"}}
     with ExitStack() as stack:
+        stack.enter_context(override_settings(ALLOW_PRIVATE_ENDPOINTS=True))
         for route_id, name, input_rate, output_rate, share, latency in MODELS:
             server = stack.enter_context(ChatServer(answers_of(version, route_id, share), latency=latency))
             factories.make_route(route_id, name=name, endpoint=server.url, input_rate=input_rate, output_rate=output_rate)
@@ -132,7 +134,8 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         interrupted = work(start(workspace, actor, subjects=models[:2], name="A small cap", max_charge_microusd="12000", **selection))
         quote = create_quote(workspace, actor=actor, request={"subjects": models, "max_charge_microusd": "500000", **selection})
         before = own.stats.answered
-        live: Run = start(workspace, actor, subjects=[own_subject, "most-frequent-answer"], name="Running now", concurrency=8, **selection)
+        running: list[Any] = [own_subject, models[0], models[3]]
+        live: Run = start(workspace, actor, subjects=running, name="Three at once", max_charge_microusd="400000", **selection)
         async_to_sync(Executor(should_stop=lambda: own.stats.answered > before + LIVE_ANSWERS).run)()
     return {
         "ended": str(ended.public_id),
