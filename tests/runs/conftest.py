@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gateway import calls
+from runs import starting
 from runs.engine import executor, lane
 from runs.models import Run
 from tests import factories
@@ -25,6 +26,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "FIRST_WAIT_SECONDS", 0.002)
     monkeypatch.setattr(calls, "WATCH_SECONDS", 0.02)
     monkeypatch.setattr(lane, "PROBE_PAUSES", (0.01,))
+
+
+@pytest.fixture
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards of twenty tasks, so that a short run has several."""
+    monkeypatch.setattr(starting, "SHARD_TASKS", 20)
 
 
 @pytest.fixture

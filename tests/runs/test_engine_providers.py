@@ -268,18 +268,17 @@ def test_own_endpoint_answers_without_a_charge(workspace: Workspace, start_sums:
     assert (run.status, subject_of(run).correct, run.spend_microusd) == ("completed", 30, 0)
 
 
+@pytest.mark.usefixtures("small_shards")
 def test_baselines_answer_every_task_alike_however_they_are_worked(start_sums: Start) -> None:
-    rows = [
-        {"values": {"question": f"{n}?", "choices": ["one", "two", "three"]}, "reference": "AAB"[n % 3]} for n in range(600)
-    ]  # two shards
+    rows = [{"values": {"question": f"{n}?", "choices": ["one", "two", "three"]}, "reference": "AAB"[n % 3]} for n in range(150)]
     version = factories.make_version(rows=rows, grader="multiple_choice")
     request = {
         "selection": {"profile_ids": [version.profile_id]},
         "subjects": ["most-frequent-answer", {"kind": "baseline", "name": "random-choice", "seed": 5}],
     }
     once, again = work_out(start_sums(routes=0, **request)), work_out(start_sums(routes=0, **request))
-    assert subject_of(once).correct == 400
-    assert 150 < subject_of(once, 1).correct < 250
+    assert subject_of(once).correct == 100
+    assert 30 < subject_of(once, 1).correct < 70
     assert verdicts(once) == verdicts(again)
     assert (once.status, once.spend_microusd, Shard.objects.filter(run=once, is_done=False).count()) == ("completed", 0, 0)
     notices = result_document(get_result(once))["notices"]
