@@ -8,7 +8,7 @@
 
   function show() {
     for (const button of document.querySelectorAll("[data-keys]")) {
-      button.setAttribute("aria-pressed", String(isOn));
+      button.dataset.keys = isOn ? "on" : "off";
       button.textContent = isOn ? "Keys on" : "Keys off";
     }
   }

@@ -73,3 +73,10 @@ def test_button_to_evaluate_is_for_those_who_may_run(route: ModelRoute, member: 
 
 def test_unknown_route_is_404(route: ModelRoute) -> None:
     assert Client().get(f"{PATH}/no/such").status_code == 404
+
+
+def test_list_sorts_by_what_it_knows(db: None) -> None:
+    for name, rate in (("a/middle", 5), ("b/dear", 9), ("c/cheap", 1)):
+        make_route(name, input_rate=rate)
+    orders = [[route.route_id for route, _ in Client().get(PATH, {"sort": sort}).context["routes"]] for sort in ("input", "-input", "x")]
+    assert orders == [["c/cheap", "a/middle", "b/dear"], ["b/dear", "a/middle", "c/cheap"], ["a/middle", "b/dear", "c/cheap"]]

@@ -119,3 +119,22 @@ def test_results_on_a_private_benchmark_are_404_for_a_stranger(workspace: Worksp
     private = make_version(workspace=workspace)
     path = f"{PATH}/benchmarks/{private.benchmark.slug}"
     assert (sign_in(owner).get(path).status_code, sign_in(stranger).get(path).status_code) == (200, 404)
+
+
+def test_list_can_begin_with_the_oldest_and_page_on(
+    workspace: Workspace, actor: Actor, version: BenchmarkVersion, viewer: User, sign_in: SignIn
+) -> None:
+    made = [run_of(workspace, actor, version) for _ in range(27)]
+    client = sign_in(viewer)
+    first = client.get(PATH, {"sort": "started"}).context
+    second = client.get(PATH, {"sort": "started", "cursor": first["next_cursor"]}).context
+    assert [*first["runs"], *second["runs"]] == made
+    assert listed(client, sort="surprise")[0] == made[-1]
+
+
+def test_filters_offer_what_was_run_and_what_the_address_asks(
+    queued: Run, version: BenchmarkVersion, viewer: User, sign_in: SignIn
+) -> None:
+    context = sign_in(viewer).get(PATH, {"benchmark": version.profile_id}).context
+    assert context["benchmarks"] == [(version.profile_id, version.profile_id), (version.benchmark.slug, version.benchmark.name)]
+    assert context["models"] == [("random-choice", "random-choice")]

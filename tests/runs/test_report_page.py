@@ -238,3 +238,13 @@ def test_page_costs_the_same_with_one_model_and_with_eight(
     work(one)
     work(eight)
     assert cost(client, path_of(one)) == cost(client, path_of(eight))
+
+
+def test_live_page_draws_how_it_goes_on_its_own_clock(queued: Run, viewer: User, sign_in: SignIn) -> None:
+    client = sign_in(viewer)
+    ask = HTMX | {"HX-Target": "progress"}
+    assert 'id="progress"' in client.get(path_of(queued)).content.decode()
+    assert "The first answers are on their way" in client.get(path_of(queued), headers=ask).content.decode()
+    work(queued)
+    response = client.get(path_of(queued), headers=ask)
+    assert (response.status_code, response["HX-Retarget"]) == (286, "#report")
