@@ -41,6 +41,7 @@ class ErrorCode(models.TextChoices):
     MODEL_NOT_FOUND = "model_not_found", "The provider does not know the model"
     OUTPUT_LIMIT_UNSUPPORTED = "output_limit_unsupported", "The provider refuses every name of the output limit"
     BLOCKED_ADDRESS = "blocked_address", "The address is private or refused"
+    CONNECTION_CHANGED = "connection_changed", "The connection was changed or deleted"
 
 
 RETRYABLE = frozenset(
@@ -53,6 +54,7 @@ FATAL = frozenset(
         ErrorCode.MODEL_NOT_FOUND,
         ErrorCode.OUTPUT_LIMIT_UNSUPPORTED,
         ErrorCode.BLOCKED_ADDRESS,
+        ErrorCode.CONNECTION_CHANGED,
     }
 )
 """A call that fails so fails for every task: the subject is stopped at once."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from catalog.models import BenchmarkVersion, ModelRoute
 from gateway.baselines import Baseline, make_baseline
-from gateway.chat import Target
+from gateway.chat import CallError, Target
+from gateway.enums import ErrorCode
 from gateway.metering import FREE, Price
 from gateway.models import Connection
 from gateway.targets import target_of_connection, target_of_route
@@ -43,7 +44,11 @@ def _ordinals(run_benchmark_pk: int, _task_list_sha256: str) -> list[int]:
 
 
 def load_subject(subject_id: int) -> SubjectWork:
-    """The subject ready to be asked. A managed route without its credential raises `gateway.client.CallError`."""
+    """The subject ready to be asked.
+
+    Raises `CallError` for a managed route without its credential, and for a connection that is not the one that was quoted any more: a run
+    never mixes the answers of two.
+    """
     subject = Subject.objects.select_related("route", "rate", "connection", "run_benchmark__version").get(pk=subject_id)
     version = subject.run_benchmark.version
     view = SubjectView(
@@ -62,6 +67,8 @@ def load_subject(subject_id: int) -> SubjectWork:
     if subject.kind == SubjectKind.BASELINE:
         return SubjectWork(view, runner, baseline=make_baseline(subject.baseline, seed=subject.seed, version=runner.version))
     if subject.connection is not None:
+        if subject.connection.deleted_at is not None or subject.connection.revision != subject.connection_revision:
+            raise CallError(ErrorCode.CONNECTION_CHANGED, "The connection was changed or deleted after the start. Start a new run.")
         target = target_of_connection(subject.connection)
     else:
         assert subject.route is not None
