@@ -175,7 +175,8 @@ def _reasoning_parts(content: Any) -> str:
 
 
 def _is_reasoning(part: Any) -> bool:
-    return isinstance(part, dict) and (part.get("type") in _REASONING_PARTS or part.get("thought") is True)
+    # A type may be anything that JSON holds, also what no set can be asked for.
+    return isinstance(part, dict) and (str(part.get("type")) in _REASONING_PARTS or part.get("thought") is True)
 
 
 def _texts(value: Any, depth: int = 0) -> str:

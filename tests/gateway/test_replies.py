@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gateway.chat import ChatReply
@@ -254,6 +254,7 @@ json_values = st.recursive(
 )
 
 
+@example([{"type": []}], None, None, None)
 @given(json_values, json_values, json_values, json_values)
 def test_no_document_raises_anything_else(content: Any, usage: Any, finish_reason: Any, other: Any) -> None:
     document = {
