@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Mod
 from django.utils import timezone
 
@@ -192,24 +192,23 @@ def filter_samples(
     return samples
 
 
-def narrow_samples(samples: QuerySet[Sample], show: str) -> QuerySet[Sample]:
+def narrow_samples(samples: QuerySet[Sample], run: Run, show: str) -> QuerySet[Sample]:
     """Of `failures` those graded incorrect or ended in an error; of `disagreements` all of tasks that one model got right and another not.
 
-    Each sample asks the index of (subject, position), so that a page of a large run reads little more than itself.
+    The tasks on which models disagree are found in one pass over the run, so that it costs the same whether they are many or none.
     """
     if show == "failures":
         return samples.filter(Q(correct=False) | Q(status=SampleStatus.ERROR))
     if show == "disagreements":
-        beside = Sample.objects.filter(
-            subject__in=Subject.objects.filter(run_benchmark=OuterRef("run_benchmark")).values("pk"), position=OuterRef("position")
-        )
-        return samples.filter(Exists(beside.filter(correct=True)), Exists(beside.filter(correct=False)))
+        verdicts = Sample.objects.filter(run_benchmark__in=list(run.benchmarks.all()), correct__isnull=False).order_by().values("position")
+        counted = verdicts.annotate(right=Count("pk", filter=Q(correct=True)), wrong=Count("pk", filter=Q(correct=False)))
+        return samples.filter(position__in=counted.filter(right__gt=0, wrong__gt=0).values("position"))
     return samples
 
 
 def neighbours(run: Run, position: int, show: str = "", subject: int | None = None) -> tuple[int | None, int | None]:
     """Positions of the tasks before and after with samples that `narrow_samples` keeps, None at the ends. One query."""
-    samples = narrow_samples(Sample.objects.filter(subject=OuterRef("pk")), show).values("position")
+    samples = narrow_samples(Sample.objects.filter(subject=OuterRef("pk")), run, show).values("position")
     subjects = Subject.objects.filter(run=run) if subject is None else Subject.objects.filter(run=run, index=subject)
     rows = subjects.annotate(
         before=Subquery(samples.filter(position__lt=position).order_by("-position")[:1]),

@@ -43,7 +43,7 @@ def samples(request: PersonRequest, run_id: UUID) -> HttpResponse:
         q=filters["q"],
     )
     show = _shown(request)
-    found = queries.narrow_samples(found, show)
+    found = queries.narrow_samples(found, run, show)
     sort = request.GET.get("sort", "") if request.GET.get("sort") in ORDERS and index is not None else ""
     order = "id" if index is None else ORDERS.get(sort, "position")
     listed = page_of(found, order=order, cursor=request.GET.get("cursor"), limit=SAMPLES_A_PAGE)
