@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, Sum
 from django.utils import timezone
@@ -27,7 +28,8 @@ from runs.results import SAMPLE_COLUMNS, ResultInputs, Samples, SubjectInputs, U
 
 log = structlog.get_logger(__name__)
 
-CLAIM_SECONDS = 300
+CELLS_A_SECOND = 5_000
+"""A claim lasts as a lease does, and a second more for so many cells: far longer than the result of them takes."""
 FAILED_SHARE = 0.1
 """More errors than this share of a subject's planned cells make a finished run `failed`."""
 
@@ -58,11 +60,7 @@ class _Parts:
 
 def finalize_run(run_id: int) -> ResultVersion | None:
     """Write the run's result and end it. Returns None where another does it or did it."""
-    now = timezone.now()
-    claimed = Run.objects.filter(Q(finalizing_until__isnull=True) | Q(finalizing_until__lt=now), pk=run_id, phase=Phase.FINALIZING).update(
-        finalizing_until=now + timedelta(seconds=CLAIM_SECONDS)
-    )
-    if not claimed:
+    if not _claim(run_id):
         return None
     parts = _read(run_id)
     status, interruption = _end_state(parts)
@@ -91,6 +89,14 @@ def finalize_run(run_id: int) -> ResultVersion | None:
         close_budget(run.budget_source, charges=[_charge(run, subject) for subject in parts.subjects])
     log.info("runs.finalized", run=str(run.public_id), status=status)
     return result
+
+
+def _claim(run_id: int) -> bool:
+    """Whether the run is this process's to finalize. A finalizer that dies delays the result by no more than a worker that dies."""
+    now, planned = timezone.now(), Run.objects.values_list("planned", flat=True).get(pk=run_id)
+    free = Q(finalizing_until__isnull=True) | Q(finalizing_until__lt=now)
+    until = now + timedelta(seconds=settings.ENGINE_LEASE_SECONDS + planned / CELLS_A_SECOND)
+    return bool(Run.objects.filter(free, pk=run_id, phase=Phase.FINALIZING).update(finalizing_until=until))
 
 
 def _charge(run: Run, subject: Subject) -> Charge:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
@@ -79,11 +79,12 @@ def exchange(owner: str, run_id: int, batches: Sequence[Batch]) -> dict[int, Ack
         }
         run = Run.objects.select_for_update().get(pk=run_id)
         events: list[RunEvent] = []
-        _bound_slots(held)
-        charged = _insert_finished(run, subjects, held, events)
-        grants = _move_budget(run, subjects, held, charged)
+        standing = _standing(held)
+        _bound_slots(held, standing)
+        charged = _insert_finished(run, subjects, held, standing, events)
+        grants = _move_budget(run, subjects, held, charged, returned=sum(standing[each.shard_id].slice - each.slice_kept for each in held))
         for batch in held:
-            _store_shard(batch, grants.get(batch.shard_id, 0), now)
+            _store_shard(batch, grants.get(batch.shard_id, 0), standing[batch.shard_id])
             acks[batch.shard_id].granted = grants.get(batch.shard_id, 0)
             acks[batch.shard_id].slots = batch.slots
         for batch in held:
@@ -106,18 +107,32 @@ def _renew(owner: str, batch: Batch, now: datetime) -> bool:
     return bool(Shard.objects.filter(pk=batch.shard_id, fence=batch.fence, lease_owner=owner).update(lease_expires_at=expires))
 
 
-def _bound_slots(batches: list[Batch]) -> None:
+class _Standing(NamedTuple):
+    """What a shard's row says before the write."""
+
+    slots: int
+    slice: int
+    unknown: list[int]
+
+
+def _standing(batches: list[Batch]) -> dict[int, _Standing]:
+    rows = Shard.objects.filter(pk__in=[batch.shard_id for batch in batches]).values_list("pk", "slots", "slice_microusd", "unknown")
+    return {pk: _Standing(*values) for pk, *values in rows}
+
+
+def _bound_slots(batches: list[Batch], standing: dict[int, _Standing]) -> None:
     """Leases pass slots on among themselves, and together never have more than they were granted: those of a lost lease are not theirs."""
-    granted = dict(Shard.objects.filter(pk__in=[batch.shard_id for batch in batches]).values_list("pk", "slots"))
     left: Counter[int] = Counter()
     for batch in batches:
-        left[batch.subject_id] += granted[batch.shard_id]
+        left[batch.subject_id] += standing[batch.shard_id].slots
     for batch in batches:
         batch.slots = min(batch.slots, left[batch.subject_id])
         left[batch.subject_id] -= batch.slots
 
 
-def _insert_finished(run: Run, subjects: dict[int, Subject], batches: list[Batch], events: list[RunEvent]) -> int:
+def _insert_finished(
+    run: Run, subjects: dict[int, Subject], batches: list[Batch], standing: dict[int, _Standing], events: list[RunEvent]
+) -> int:
     """Insert the samples that are missing, with their calls, and count them. Returns what they cost in micro-USD."""
     finished = [(batch.subject_id, outcome) for batch in batches for outcome in batch.outcomes]
     present = _present(finished)
@@ -129,8 +144,9 @@ def _insert_finished(run: Run, subjects: dict[int, Subject], batches: list[Batch
             rows.add_call(outcome.call)
         rows.samples.append(_sample(subjects[subject_id], outcome))
     for batch in batches:
-        for _, record in batch.unknown:
-            rows.add_call(record)
+        for position, record in batch.unknown:
+            if position not in standing[batch.shard_id].unknown:
+                rows.add_call(record)
     rows.insert()
     by_subject: dict[int, list[Sample]] = {}
     for sample in rows.samples:
@@ -245,13 +261,11 @@ def note_finished(subject: Subject) -> list[RunEvent]:
     return [("subject.finished", {"subject_index": subject.index, "processed": subject.processed, "errors": subject.errors})]
 
 
-def _move_budget(run: Run, subjects: dict[int, Subject], batches: list[Batch], charged: int) -> dict[int, int]:
+def _move_budget(run: Run, subjects: dict[int, Subject], batches: list[Batch], charged: int, *, returned: int) -> dict[int, int]:
     """Settle what the inserted samples cost, take back what is idle, and reserve what is wanted. Returns the grants by shard.
 
     The subject that is behind is served first, so that they keep pace also where the money does not last for all of them.
     """
-    slices = dict(Shard.objects.filter(pk__in=[batch.shard_id for batch in batches]).values_list("pk", "slice_microusd"))
-    returned = sum(slices[batch.shard_id] - batch.slice_kept for batch in batches)
     wanting = sorted((batch for batch in batches if batch.slice_wanted), key=lambda batch: subjects[batch.subject_id].processed)
     if not (charged or returned or wanting):
         return {}
@@ -269,11 +283,10 @@ def wake_parked(run: Run, budget: Budget) -> None:
     Shard.objects.filter(run=run, is_done=False, parked_need_microusd__lte=budget.free_microusd).update(parked_need_microusd=None)
 
 
-def _store_shard(batch: Batch, granted: int, now: datetime) -> None:
+def _store_shard(batch: Batch, granted: int, standing: _Standing) -> None:
     values: dict[str, Any] = {"slice_microusd": batch.slice_kept + granted, "sent_through": batch.sent_through, "slots": batch.slots}
     if batch.unknown:
-        known = Shard.objects.values_list("unknown", flat=True).get(pk=batch.shard_id)
-        values["unknown"] = sorted({*known, *(position for position, _ in batch.unknown)})
+        values["unknown"] = sorted({*standing.unknown, *(position for position, _ in batch.unknown)})
     if batch.release:
         values |= {"lease_owner": "", "lease_expires_at": None, "slots": 0, "parked_need_microusd": batch.parked_need}
         if batch.is_done:

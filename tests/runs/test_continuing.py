@@ -13,6 +13,7 @@ from catalog.models import ModelRoute
 from common.errors import Conflict, Refused
 from gateway.actions import change_connection, delete_connection
 from gateway.models import CallContent, Connection
+from runs import starting
 from runs.actions import continue_run, create_quote, rerun_request, start_run
 from runs.documents import result_document
 from runs.models import Quote, Run, Sample, Shard
@@ -80,6 +81,13 @@ def test_finished_cells_are_copied_for_nothing_and_only_the_rest_is_worked(start
     assert (again.status, again.interruption, positions(again)) == ("completed", None, list(range(20)))
     document = result_document(get_result(again))["subjects"][0]
     assert (document["counts"]["graded"], document["charge_microusd"]) == (20, str(again.spend_microusd))
+    assert_books(again)
+
+
+def test_copies_are_made_in_parts_and_all_of_them(start_sums: Start, actor: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "COPY_ROWS", 3)
+    again = continued(interrupted(start_sums), actor)
+    assert (positions(again), again.processed) == (list(range(8)), 8)
     assert_books(again)
 
 

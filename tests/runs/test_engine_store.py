@@ -387,6 +387,7 @@ def test_unknown_outcomes_are_kept_with_an_uncharged_call_and_not_worked_again(s
     hand.hand_in(grant, unknown=[3, 2])
     assert Shard.objects.get().unknown == [1, 2, 3]
     assert set(Call.objects.values_list("outcome", "usage_microusd", "tries")) == {("unknown", 0, 1)}
+    assert Call.objects.count() == 3
     assert [spec.position for spec in pending_of(grant)][:3] == [0, 4, 5]
     assert_books(run)
 

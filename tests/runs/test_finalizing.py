@@ -86,6 +86,16 @@ def test_claimed_run_is_left_to_its_finalizer_until_the_claim_ends(start_sums: S
     assert_books(run)
 
 
+def test_claim_lasts_no_longer_than_a_lease_for_a_run_of_usual_size(start_sums: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ready(start_sums)
+    monkeypatch.setattr(finalizing, "_read", lambda run_id: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        finalize_run(run.pk)
+    until = Run.objects.get().finalizing_until
+    assert until is not None
+    assert 10 < (until - timezone.now()).total_seconds() < 16
+
+
 def test_finalizer_that_comes_back_after_another_took_over_writes_nothing(start_sums: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     run = ready(start_sums)
     original = finalizing.build_result
