@@ -143,7 +143,7 @@ class Executor:
 
     async def _open(self, grant: Grant) -> None:
         """Load what the lease works from. A subject that cannot be asked at all is stopped with the reason."""
-        lease = Lease(grant, deque(), time.monotonic(), grant.slots, grant.sent_through)
+        lease = Lease(grant, deque(), grant.slots, grant.sent_through)
         try:
             if grant.subject_id not in self.subjects:
                 self.subjects[grant.subject_id] = await sync_to_async(load_subject)(grant.subject_id)
@@ -168,19 +168,19 @@ class Executor:
         return sum(lease.slots for lease in self._leases_of(subject_id))
 
     def _has_had_its_turn(self, now: float) -> bool:
-        return any(now - lease.taken_at > settings.ENGINE_TURN_SECONDS for lease in self.leases.values())
+        return any(now - lane.opened_at > settings.ENGINE_TURN_SECONDS for lane in self.lanes.values())
 
     def _make_room(self, waiting: list[Candidate], now: float) -> None:
         """When every slot is taken and another workspace waits, give back the subjects that have had their turn.
 
-        All leases of such a subject, since they pass their slots on to each other.
+        All leases of such a subject, since they pass their slots on to each other: a turn is how long a subject has had slots here, however
+        young its leases are.
         """
         here = {lease.grant.workspace_id for lease in self.leases.values()}
         if not any(candidate.workspace_id not in here for candidate in waiting):
             return
-        had_turn = {lease.grant.subject_id for lease in self.leases.values() if now - lease.taken_at > settings.ENGINE_TURN_SECONDS}
         for lease in self.leases.values():
-            if lease.grant.subject_id in had_turn:
+            if now - self.lanes[lease.grant.subject_id].opened_at > settings.ENGINE_TURN_SECONDS:
                 lease.is_closing = True
 
     # Cells

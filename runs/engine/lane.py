@@ -33,6 +33,7 @@ class Lane:
 
     def __init__(self, slots: int, *, on_room: Callable[[], None], waiting: bool = False) -> None:
         """`waiting`: the subject waits for its provider already, as another lease found; this lane begins with single probes."""
+        self.opened_at = time.monotonic()
         self.slots = slots
         self.limit = float(slots)
         self.in_flight = 0

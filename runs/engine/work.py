@@ -135,7 +135,6 @@ class Lease:
 
     grant: Grant
     pending: deque[TaskSpec]
-    taken_at: float
     slots: int
     sent_through: int
     is_primed: bool = False

@@ -50,7 +50,7 @@ def test_slots_of_the_process_bound_what_is_in_flight_over_all_runs(start_sums: 
 def test_workspace_with_much_work_gives_way_to_another_after_its_turn(
     start_sums: Start, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its shards passed their slots on from one to the next, so that its turn never ended."""
+    """Its shards are short and pass their slots on from one to the next: none of its leases is ever as old as a turn."""
     settings.ENGINE_TURN_SECONDS = 0.1
     with ChatServer(sums, latency=0.004) as server:
         long = start_sums(tasks=1_500, endpoint=server.url, concurrency=4)

@@ -41,7 +41,7 @@ def subject_work(price: Price = PRICE) -> SubjectWork:
 
 def lease(worsts: Sequence[int], *, slots: int = 4, shard: int = 1, slice_: int = 0, primed: bool = True) -> Lease:
     grant = Grant(1, uuid4(), 1, SUBJECT, shard, 1, slots, 0, 10_000, 0)
-    made = Lease(grant, deque(spec(position, worst) for position, worst in enumerate(worsts)), 0.0, slots, 0)
+    made = Lease(grant, deque(spec(position, worst) for position, worst in enumerate(worsts)), slots, 0)
     made.is_primed, made.slice_microusd = primed, slice_
     return made
 
