@@ -272,3 +272,27 @@ def test_attempt_that_is_ended_before_it_began_is_given_back(start_sums: Start) 
         assert (Shard.objects.get().lease_expires_at, subject_of(run).processed) == (None, 0)
         assert_books(run)
         assert work_out(run).status == "completed"
+
+
+def test_loop_that_only_waits_for_a_slow_answer_writes_nothing_meanwhile(start_sums: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    original, writes = executor.exchange, 0
+
+    def exchange(*args: Any) -> Any:
+        nonlocal writes
+        writes += 1
+        return original(*args)
+
+    monkeypatch.setattr(executor, "exchange", exchange)
+    with ChatServer(sums, latency=0.5) as server:
+        work_out(start_sums(tasks=4, endpoint=server.url))
+    assert writes <= 6
+
+
+def test_process_without_a_share_in_a_saturated_subject_ends_without_trying_to_lease_it(
+    start_sums: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = start_sums(tasks=1_000, concurrency=4)
+    Hand().take(shards_of(run)[0], slots=4)
+    tries: list[Any] = []
+    monkeypatch.setattr(executor, "take_lease", lambda *args, **options: tries.append(args))
+    assert (execute(), tries) == (0, [])
