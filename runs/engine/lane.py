@@ -42,6 +42,10 @@ class Lane:
         self.retry_at_changed = False
         self.failures_in_a_row = PROBE_AFTER if waiting else 0
         self.waiting_since: float | None = time.monotonic() if waiting else None
+        self.answers = 0
+        """How often the provider answered."""
+        self.recoveries = 0
+        """How often it answered again after the subject had been waiting for it."""
         self._queue: deque[asyncio.Future[None]] = deque()
         self._recent: deque[bool] = deque(maxlen=WINDOW)
         self._narrowed_at = 0.0
@@ -124,14 +128,19 @@ class Lane:
         if self.limit < self.slots:
             self.limit = min(float(self.slots), self.limit + 1 / max(1.0, self.limit))
 
-    def failed(self, error: CallError) -> bool:
-        """Note a failed try. True: the subject probes, and the try does not count against its call."""
+    def failed(self, error: CallError, *, is_own: bool = False) -> bool:
+        """Note a failed try. True: the subject probes, and the try does not count against its call.
+
+        `is_own`: the provider has answered others since this cell first failed. Then the failure is the cell's own, and says nothing about
+        whether the provider is there: a few prompts that it cannot answer must not make the subject wait once they are all that is left.
+        """
         if error.code not in RETRYABLE:
             self._end_wait()  # a refusal is an answer too: the provider is there
             return False
         limited = error.code == ErrorCode.RATE_LIMITED
         self._recent.append(limited)
-        self.failures_in_a_row += 1
+        if self.probing or not is_own:
+            self.failures_in_a_row += 1
         now = time.monotonic()
         if limited:
             self._slow_down(now, error.retry_after)
@@ -141,8 +150,10 @@ class Lane:
 
     def _end_wait(self) -> None:
         self.failures_in_a_row = 0
+        self.answers += 1
         if self.waiting_since is not None:
             self.waiting_since = None
+            self.recoveries += 1
             self._wake()
 
     def _slow_down(self, now: float, retry_after: float | None) -> None:
@@ -164,13 +175,15 @@ class Lane:
 
 
 class CellLane:
-    """A lane as one cell's call sees it: it notes whether a try of this cell is on its way."""
+    """A lane as one cell's call sees it: it notes whether a try of this cell is on its way, and when it first failed."""
 
-    __slots__ = ("_lane", "is_sending")
+    __slots__ = ("_first_failed", "_lane", "is_sending")
 
     def __init__(self, lane: Lane) -> None:
         self._lane = lane
         self.is_sending = False
+        self._first_failed: tuple[int, int] | None = None
+        """The lane's recoveries and answers at that moment."""
 
     @property
     def closing(self) -> bool:
@@ -198,4 +211,7 @@ class CellLane:
         self._lane.succeeded()
 
     def failed(self, error: CallError) -> bool:
-        return self._lane.failed(error)
+        lane = self._lane
+        if self._first_failed is None or self._first_failed[0] != lane.recoveries:
+            self._first_failed = lane.recoveries, lane.answers
+        return lane.failed(error, is_own=lane.answers > self._first_failed[1])
