@@ -8,6 +8,7 @@ PYTEST := .venv/bin/pytest
 # The machine's own PostgreSQL and Redis, for the tests that need them.
 SERVICES_DATABASE_URL ?= postgres://postgres@127.0.0.1:5432/evalrouter
 SERVICES_BROKER_URL ?= redis://127.0.0.1:6379/9
+ON_SERVICES := DATABASE_URL=$(SERVICES_DATABASE_URL) CELERY_BROKER_URL=$(SERVICES_BROKER_URL)
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -30,7 +31,8 @@ test: ## all tests that need no service, on SQLite
 
 test-services: ## all tests again on PostgreSQL and Redis, with real workers and a browser
 	@script/setup all
-	@DATABASE_URL=$(SERVICES_DATABASE_URL) CELERY_BROKER_URL=$(SERVICES_BROKER_URL) $(PYTEST) -n 2 --dist loadgroup --create-db
+	@$(ON_SERVICES) $(PYTEST) -n 2 --dist loadgroup --create-db -m "not browser"
+	@$(ON_SERVICES) $(PYTEST) --create-db -m browser # by themselves: the browser's driver leaves an event loop running in its process
 
 check: ## lint, format, types, layers, migrations
 	@script/setup all
