@@ -285,7 +285,7 @@ def test_loop_that_only_waits_for_a_slow_answer_writes_nothing_meanwhile(start_s
     monkeypatch.setattr(executor, "exchange", exchange)
     with ChatServer(sums, latency=0.5) as server:
         work_out(start_sums(tasks=4, endpoint=server.url))
-    assert writes <= 6
+    assert writes < 15  # a loop that spins would write a hundred times
 
 
 def test_process_without_a_share_in_a_saturated_subject_ends_without_trying_to_lease_it(
