@@ -64,7 +64,7 @@ def get_run_of_member(user: User, public_id: object) -> Run:
 
 
 def filter_runs(runs: QuerySet[Run], *, status: str = "", benchmark: str = "", model: str = "", id_prefix: str = "") -> QuerySet[Run]:
-    """Narrow a list of runs. `benchmark` is a slug or a version's ID, `model` a subject's label, `id_prefix` the first digits of the ID."""
+    """Narrow a list of runs. `benchmark` is a slug or a version's ID, `model` a subject's label or ID, `id_prefix` a run's first digits."""
     if status:
         runs = runs.filter(status=status)
     if benchmark:
@@ -74,7 +74,9 @@ def filter_runs(runs: QuerySet[Run], *, status: str = "", benchmark: str = "", m
             named &= Q(benchmarks__version__number=int(number)) if number.isdigit() and len(number) < 9 else Q(pk=None)
         runs = runs.filter(named)
     if model:
-        runs = runs.filter(pk__in=Subject.objects.filter(label=model).values("run_id"))
+        connection = named_id(model.removeprefix("connection:"))
+        named = Q(label=model) | Q(route__route_id=model) | Q(baseline=model) | Q(connection__public_id=connection)
+        runs = runs.filter(pk__in=Subject.objects.filter(named).values("run_id"))
     if id_prefix:
         low, high = _uuid_range(id_prefix)
         runs = runs.filter(public_id__gte=low, public_id__lte=high) if low else runs.none()

@@ -124,7 +124,7 @@ class ContinueBody(Strict):
 class RunsQuery(ListQuery):
     status = Choice(choices=RunStatus.values, required=False)
     benchmark = Text(required=False, max_length=200, help_text="A slug or a version's ID.")
-    model = Text(required=False, max_length=200, help_text="A subject's label.")
+    model = Text(required=False, max_length=200, help_text="A subject's label, a route's or a connection's ID, or a baseline's name.")
     id_prefix = serializers.RegexField(r"^[0-9a-fA-F-]{1,36}$", required=False, help_text="The first digits of a run's ID.")
 
 

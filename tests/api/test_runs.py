@@ -32,6 +32,20 @@ def start(api: ApiClient, **more: Any) -> Any:
     return api.post("/v1/runs", {"quote_id": quote(api, **more).json()["id"]})
 
 
+def test_runs_are_found_by_a_models_id_where_its_label_says_more(api: ApiClient, workspace: Workspace, sums: BenchmarkVersion) -> None:
+    make_route("example/thinker", reasoning_efforts=["low", "high"], input_rate=0, output_rate=0)
+    connection = make_connection(workspace, name="ours")
+    efforts = [{"kind": "managed", "route_id": "example/thinker", "reasoning": {"effort": effort}} for effort in ("low", "high")]
+    seeds = [{"kind": "baseline", "name": "random-choice", "seed": seed} for seed in (1, 2)]
+    run_id = start(api, subjects=[*efforts, *seeds, "connection:ours"]).json()["id"]
+    start(api)
+
+    names = ("example/thinker", "example/thinker (low)", "connection:" + str(connection.public_id), str(connection.public_id), "ours")
+    for name in names:
+        assert [row["id"] for row in api.get(f"/v1/runs?model={name}").json()["data"]] == [run_id]
+    assert api.get("/v1/runs?model=example/other").json()["data"] == []
+
+
 def test_a_quote_of_a_managed_model(api: ApiClient, sums: BenchmarkVersion) -> None:
     make_route("example/small")
     body = {
