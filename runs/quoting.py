@@ -20,7 +20,7 @@ from runs.compatibility import check_compatible
 from runs.enums import CoverageMode, SubjectKind
 from runs.models import Quote, Run
 from runs.requests import CoverageRequest, QuoteRequest
-from runs.resolving import ResolvedSubject, resolve_subjects, resolve_version
+from runs.resolving import ResolvedSubject, check_quotable, resolve_subjects, resolve_version
 from runs.sampling import Candidate, draw, task_list_sha256
 from runs.statistics import smallest_difference
 from workspaces.actors import Actor
@@ -76,7 +76,10 @@ def build_quote(
 
     Raises Refused with the codes of API.md.
     """
-    version = version or resolve_version(workspace, request)
+    if version is None:
+        version = resolve_version(workspace, request)
+    else:
+        check_quotable(version)
     manifest = manifest_of(version)
     subjects = resolve_subjects(workspace, request)
     output_limit = request.max_output_tokens or version.max_output_tokens

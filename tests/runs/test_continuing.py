@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from billing.models import Budget
+from catalog.actions import retire_version
 from catalog.enums import RouteState
 from catalog.models import ModelRoute
 from common.errors import Conflict, Refused
@@ -21,7 +22,7 @@ from runs.queries import get_result
 from runs.retention import expire_content
 from tests import factories
 from tests.runs.handwork import Hand, answers, assert_books, end, pending_of, positions, shards_of, stop, subject_of
-from workspaces.actors import Actor, actor_of_user
+from workspaces.actors import SYSTEM, Actor, actor_of_user
 from workspaces.models import User, Workspace
 
 pytestmark = pytest.mark.django_db
@@ -206,6 +207,12 @@ def test_route_that_takes_no_runs_now_stops_the_continuation(start_sums: Start, 
     run = interrupted(start_sums)
     ModelRoute.objects.update(state=RouteState.PAUSED)
     assert code_of(lambda: continue_run(run, actor=actor)) == "model_not_found"
+
+
+def test_version_that_was_retired_takes_no_continuations(start_sums: Start, actor: Actor) -> None:
+    run = interrupted(start_sums)
+    retire_version(run.benchmarks.get().version, actor=SYSTEM)
+    assert code_of(lambda: continue_run(run, actor=actor)) == "benchmark_retired"
 
 
 def test_rest_is_priced_as_it_is_now(start_sums: Start, actor: Actor) -> None:
