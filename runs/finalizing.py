@@ -248,6 +248,9 @@ def _subject_notices(subject: Subject) -> list[str]:
         notices.append(f"{subject.label}: the provider served several models during the run: {', '.join(subject.served_models)}.")
     elif asked and subject.served_models and subject.served_models != [asked]:
         notices.append(f"{subject.label}: asked for {asked}, the provider answered as {subject.served_models[0]}.")
+    if subject.truncated:
+        cut = "1 answer was" if subject.truncated == 1 else f"{subject.truncated:,} answers were"
+        notices.append(f"{subject.label}: {cut} cut at the output limit of {subject.output_limit:,} tokens.")
     if subject.kind == SubjectKind.BASELINE:
         notices.append(f"{subject.label} is a baseline, not a model: it answers without reading the question.")
     return notices

@@ -45,6 +45,20 @@ def test_notices_name_the_model_that_answered_where_it_is_not_the_one_asked(
     assert [notice for notice in document["notices"] if notice.startswith(label)] == [words.format(label=label) for words in said]
 
 
+@pytest.mark.parametrize(("cut", "said"), [(0, []), (1, ["1 answer was"]), (3, ["3 answers were"])])
+def test_notices_count_the_answers_that_were_cut(cut: int, said: list[str], quick: None, start_sums: Start) -> None:
+    def reply(asked: Asked) -> Reply:
+        number = int(asked.question.split()[2])
+        return Reply(body=completion(sums(asked.messages), model="m0", finish_reason="length" if number < cut else "stop"))
+
+    with ChatServer(reply=reply) as server:
+        run = work(start_sums(tasks=5, endpoint=server.url, max_output_tokens=77))
+    document = result_document(get_result(run))
+    label = document["subjects"][0]["label"]
+    notices = [notice for notice in document["notices"] if notice.startswith(label)]
+    assert notices == [f"{label}: {words} cut at the output limit of 77 tokens." for words in said]
+
+
 def test_failed_cell_has_no_response_and_an_empty_answer_has_an_empty_one(quick: None, start_sums: Start) -> None:
     def reply(asked: Asked) -> Reply:
         if asked.question.startswith("What is 1 "):
