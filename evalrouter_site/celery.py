@@ -17,12 +17,15 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.steps["worker"].add(WatchBeat)
 
+_WORKER = os.getpid()
+"""Of the process that loaded this, before it forks: a child that finds another parent was forked by a worker that is dead by now."""
+
 
 @worker_process_init.connect
 @beat_embedded_init.connect
 def _end_with_worker(**_kwargs: Any) -> None:
     """A killed worker leaves no child that goes on without it; what it held is found by its expired lease."""
-    end_with_parent(os.getppid(), signal.SIGKILL)
+    end_with_parent(_WORKER, signal.SIGKILL)
 
 
 @worker_shutting_down.connect
