@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from typing import Any
 
 import structlog
@@ -11,6 +12,8 @@ from celery.beat import Scheduler
 log = structlog.get_logger(__name__)
 
 LOOK_SECONDS = 1.0
+LAST_SECONDS = 8.0
+"""What a worker without a beat has for giving back its leases: whatever killed the beat may have left it unable to end by itself."""
 
 
 class MemoryScheduler(Scheduler):
@@ -49,4 +52,7 @@ class WatchBeat(bootsteps.StartStopStep):
         if self._looking is not None and worker.beat.exitcode is not None:
             log.error("worker.beat_died", exit_code=worker.beat.exitcode)
             self.stop(worker)
+            last = threading.Timer(LAST_SECONDS, os._exit, [1])
+            last.daemon = True
+            last.start()
             os.kill(os.getpid(), signal.SIGTERM)

@@ -53,6 +53,13 @@ def test_killed_worker_and_killed_web_server_are_started_again(product: Installa
     product.wait(product._answers, seconds=30)
 
 
+def test_worker_whose_children_and_beat_are_killed_is_started_again(product: Installation) -> None:
+    worker = product.workers()
+    for child in worker[1:]:
+        os.kill(child, signal.SIGKILL)
+    wait_until(lambda: len(product.workers()) == 5 and not set(product.workers()) & set(worker), seconds=60)
+
+
 def test_sigterm_ends_every_process(product: Installation) -> None:
     pids = set(product.processes())
     assert product.process is not None
