@@ -8,14 +8,14 @@ from celery import Celery
 from celery.signals import beat_embedded_init, worker_process_init, worker_shutting_down
 
 from common.processes import ask_to_stop, end_with_parent
-from evalrouter_site.beat import WatchBeat
+from evalrouter_site.watching import WatchChildren
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalrouter_site.settings")
 
 app = Celery("evalrouter")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.steps["worker"].add(WatchBeat)
+app.steps["worker"].add(WatchChildren)
 
 _WORKER = os.getpid()
 """Of the process that loaded this, before it forks: a child that finds another parent was forked by a worker that is dead by now."""

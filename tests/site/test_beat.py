@@ -27,4 +27,4 @@ def test_worker_whose_beat_is_killed_ends_so_that_both_are_started_again(celery_
     for child in celery_worker.children():
         os.kill(child, 9)
     wait_until(lambda: celery_worker.process.poll() is not None, seconds=30)
-    assert "worker.beat_died" in celery_worker.log.read_text()
+    assert "worker.child_died" in celery_worker.log.read_text()
