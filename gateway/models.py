@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from catalog.models import RouteRate
+from catalog.models import BenchmarkVersion, RouteRate, Task
 from common.ids import new_id
 from gateway.enums import Outcome, Protocol, Purpose
 from workspaces.models import User, Workspace
@@ -91,3 +91,51 @@ class CallContent(models.Model):
 
     def __str__(self) -> str:
         return f"content of call {self.call_id}"
+
+
+class RecordedModel(models.Model):
+    """Answers that a model once gave to the tasks of one version, brought in from elsewhere. As a subject of a run it gives them again,
+    at no cost and without a call.
+    """
+
+    public_id = models.UUIDField(default=new_id, unique=True, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="recorded_models")
+    version = models.ForeignKey(BenchmarkVersion, on_delete=models.PROTECT, related_name="recorded_models")
+    name = models.CharField(max_length=120)
+    source = models.JSONField(default=dict)
+    """Where the answers are from: {"format", "file", "sha256", …}."""
+    answer_count = models.PositiveIntegerField(default=0)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "version", "name"], condition=models.Q(archived_at__isnull=True), name="recorded_model_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RecordedAnswer(models.Model):
+    """One recorded answer, with the verdict that it had where it came from."""
+
+    model = models.ForeignKey(RecordedModel, on_delete=models.CASCADE, related_name="answers", db_index=False)
+    task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="+")
+    text = models.TextField(blank=True)
+    reasoning = models.TextField(blank=True)
+    finish_reason = models.CharField(max_length=30, blank=True)
+    was_correct = models.BooleanField(null=True)
+    """The old verdict; null where the source has none."""
+    old_extracted = models.TextField(blank=True)
+    """What the old grader read out of the answer, where the source says so."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["model", "task"], name="recorded_answer_once")]
+
+    def __str__(self) -> str:
+        return f"answer to task {self.task_id}"

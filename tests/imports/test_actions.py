@@ -16,8 +16,8 @@ from catalog.models import Benchmark, BenchmarkVersion, DataFile, Task, TaskCont
 from catalog.queries import get_version, visible_benchmarks
 from common.canonical import sha256_text
 from common.errors import Conflict, Forbidden, Refused
-from imports import actions
 from imports.actions import MAX_CREATED_A_DAY, check_benchmark, import_benchmark
+from imports.actions import benchmarks as actions
 from tests.factories import make_benchmark
 from tests.imports.files import CAPITALS, CHOICES, SUMS, json_lines
 from workspaces.actors import SYSTEM, Actor, actor_of_key, actor_of_user

@@ -18,7 +18,7 @@ from common.errors import Conflict
 from imports.checks import Checked, check_rows
 from imports.manifests import ImportManifest, parse_manifest
 from imports.mapping import row_mapper
-from imports.queries import count_active, count_created_since, has_file
+from imports.queries.benchmarks import count_active, count_created_since, has_file
 from imports.reading import RowStream, Warned, open_rows
 from workspaces.actors import Actor
 from workspaces.audit import record
