@@ -20,7 +20,7 @@ TITLES = {
     409: "That is not possible now",
     413: "That is too large",
     422: "That does not work as asked",
-    429: "Too many requests",
+    429: "Too many tries",
 }
 
 
@@ -41,7 +41,11 @@ def problem(request: HttpRequest, status: int, message: str, *, title: str = "",
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     if is_api_request(request):
         return plain_error(request, 400)
-    return problem(request, 400, "Go back, reload the page and try again.")
+    return problem(
+        request,
+        400,
+        "The address or the form holds what EvalRouter cannot read. Go back, reload the page and try again; nothing was changed.",
+    )
 
 
 def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -59,7 +63,9 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def too_many_requests(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """allauth's answer when one address or person tries too often."""
-    return problem(request, 429, "Wait a few minutes, then try again.")
+    return problem(
+        request, 429, "This was tried too often in a short time, so it is refused for a while. Wait a few minutes, then try again."
+    )
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

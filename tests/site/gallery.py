@@ -13,10 +13,11 @@ from io import StringIO
 from typing import Any
 
 from asgiref.sync import async_to_sync
+from django.core.cache import cache
 from django.core.management import call_command
 from django.db import connections
 from django.template.loader import render_to_string
-from django.test import override_settings
+from django.test import Client, override_settings
 from playwright.sync_api import Page
 
 from catalog.models import BenchmarkVersion
@@ -42,16 +43,19 @@ MODELS = (
     ("cedar/open-8b", "Cedar Open 8B", 60_000, 90_000, 0.61, 0.01),
 )
 LIVE_ANSWERS = 60
+BROKEN, FORGED, HASTY = "a page that breaks", "a form without its token", "a form sent too often"
+TOO_MANY_FIELDS = "&".join(["q="] * 1001)
 
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A page as one person sees it. `who` is empty for someone who is not signed in."""
+    """A page as one person sees it. `who` is empty for someone who is not signed in; `by` says how a page without an address is reached."""
 
     name: str
     path: str
     who: str = "owner"
     status: int = 200
+    by: str = ""
 
 
 @dataclass
@@ -66,12 +70,49 @@ class Gallery:
             if shot.who:
                 enter(page, self.people[shot.who])
             page.shown_to = shot.who  # type: ignore[attr-defined]
-        if shot.name == "error-500":  # no page breaks on purpose: its answer, with the status of a page that did not
-            text = render_to_string("500.html", {"request_id": "0198c0de-0000-7000-8000-000000000000"})
-            page.route("**/error-500", lambda route: route.fulfill(body=text, content_type="text/html; charset=utf-8"))
+        if shot.by == BROKEN:  # its answer, with the status of a page that did not break, which tests would report
+            page.route(f"**{shot.path}", lambda route: route.fulfill(body=broken_page(), content_type="text/html; charset=utf-8"))
         response = page.goto(shot.path, wait_until="load")
+        if shot.by in (FORGED, HASTY):
+            if shot.by == FORGED:
+                page.context.clear_cookies()
+            else:
+                try_too_often(shot.path)
+            with page.expect_navigation() as answer:
+                page.evaluate("document.querySelector('main form').submit()")
+            response = answer.value
+            cache.clear()
         assert response is not None
         assert response.status == shot.status, f"{shot.path}: {response.status}"
+
+    def text(self, shot: Shot) -> str:
+        """Its HTML as the server sends it, without a browser."""
+        if shot.by == BROKEN:
+            return broken_page()
+        client = Client(enforce_csrf_checks=shot.by == FORGED)
+        if shot.who:
+            client.force_login(self.people[shot.who])
+        if shot.by == HASTY:
+            try_too_often(shot.path)
+        response = client.post(shot.path) if shot.by else client.get(shot.path)
+        if shot.by == HASTY:
+            cache.clear()
+        assert response.status_code == shot.status, f"{shot.path}: {response.status_code}"
+        return response.content.decode()
+
+
+def broken_page() -> str:
+    """What a page that breaks answers: none does on purpose."""
+    return render_to_string("500.html", {"request_id": "0198c0de-0000-7000-8000-000000000000"})
+
+
+def try_too_often(path: str) -> None:
+    """Send the form until the address is refused for a while. Its count is in the cache, which the caller empties."""
+    client = Client()
+    for _ in range(100):
+        if client.post(path).status_code == 429:
+            return
+    raise AssertionError(f"{path} takes any number of tries")
 
 
 def in_thread[Result](function: Callable[..., Result], *arguments: Any) -> Result:
@@ -204,8 +245,11 @@ def make_gallery() -> Gallery:
         Shot("onboarding-under-way", "/onboarding"),
         Shot("command", "/command?q=sto"),
         Shot("error-404", "/nothing/here", status=404),
-        Shot("error-500", "/error-500"),
+        Shot("error-500", "/error-500", by=BROKEN),
+        Shot("error-400", f"/catalog?{TOO_MANY_FIELDS}", status=400),
         Shot("error-403", "/evaluations/new", "viewer", 403),
+        Shot("error-403-form", "/login", "", 403, by=FORGED),
+        Shot("error-429", "/login", "", 429, by=HASTY),
         Shot("members-as-viewer", "/settings/members", "viewer"),
         Shot("onboarding", "/onboarding", "newcomer"),
         Shot("onboarding-comparison", "/onboarding/comparison", "newcomer"),
