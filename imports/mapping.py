@@ -69,12 +69,8 @@ def row_mapper(manifest: ImportManifest) -> Callable[[Row], MappedRow]:
     def mapped(row: Row) -> MappedRow:
         if row.problem:
             raise RowProblem(row.problem)
-        values: dict[str, Any] = {role: _prompt_text(row, column) for role, column in columns.prompt.items()}
-        if values and not any(value.strip() for value in values.values()):
-            raise RowProblem("every mapped prompt column is empty", column=next(iter(columns.prompt.values())))
-        choices = _choices(row, columns) if is_choice else None
-        if choices is not None:
-            values["choices"] = choices
+        values = prompt_values(row, manifest)
+        choices = values.get("choices")
         raw = _answer(row, columns.answer, extract, may_be_any=is_choice)
         cell = row.values[columns.answer]
         try:
@@ -93,6 +89,17 @@ def row_mapper(manifest: ImportManifest) -> Callable[[Row], MappedRow]:
         return MappedRow(row.number, row.line, task, () if is_choice else _answer_texts(cell, raw, reference))
 
     return mapped
+
+
+def prompt_values(row: Row, manifest: ImportManifest) -> dict[str, Any]:
+    """The values that the row's prompt is made of: each role's text, and `choices` as a list. Raises `RowProblem`."""
+    columns = manifest.columns
+    values: dict[str, Any] = {role: _prompt_text(row, column) for role, column in columns.prompt.items()}
+    if values and not any(value.strip() for value in values.values()):
+        raise RowProblem("every mapped prompt column is empty", column=next(iter(columns.prompt.values())))
+    if manifest.grader == Grader.MULTIPLE_CHOICE:
+        values["choices"] = _choices(row, columns)
+    return values
 
 
 def _cell(row: Row, column: str) -> Any:
