@@ -1,10 +1,12 @@
 """Every read of runs that pages, API and tasks use. The workspace, or the person, comes first."""
 
 from collections.abc import Sequence
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, F, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.core.cache import cache
+from django.db.models import Count, F, OuterRef, Prefetch, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Mod
 from django.utils import timezone
 
@@ -18,6 +20,8 @@ from workspaces.models import User, Workspace
 if TYPE_CHECKING:
     from runs.resolving import ResolvedSubject
 
+KEEP_COUNTS = 24 * 60 * 60
+"""Seconds that the number of a run's disagreements is kept."""
 STORED_READ = 4000
 """Events of stored samples that are read to draw a run's progress."""
 
@@ -43,7 +47,7 @@ def _with_parts(runs: QuerySet[Run]) -> QuerySet[Run]:
             "benchmarks",
             RunBenchmark.objects.select_related("version__benchmark").defer("version__manifest", "task_ordinals").order_by("index"),
         ),
-        Prefetch("subjects", Subject.objects.select_related("route", "connection").order_by("index")),
+        Prefetch("subjects", Subject.objects.select_related("route", "connection", "recorded_model").order_by("index")),
         Prefetch("results", ResultVersion.objects.only("id", "run_id", "number").order_by("number")),
     )
 
@@ -74,8 +78,9 @@ def filter_runs(runs: QuerySet[Run], *, status: str = "", benchmark: str = "", m
             named &= Q(benchmarks__version__number=int(number)) if number.isdigit() and len(number) < 9 else Q(pk=None)
         runs = runs.filter(named)
     if model:
-        connection = named_id(model.removeprefix("connection:"))
-        named = Q(label=model) | Q(route__route_id=model) | Q(baseline=model) | Q(connection__public_id=connection)
+        connection = Q(connection__public_id=named_id(model.removeprefix("connection:")))
+        recorded = Q(recorded_model__public_id=named_id(model.removeprefix("recorded:")))
+        named = Q(label=model) | Q(route__route_id=model) | Q(baseline=model) | connection | recorded
         runs = runs.filter(pk__in=Subject.objects.filter(named).values("run_id"))
     if id_prefix:
         low, high = _uuid_range(id_prefix)
@@ -200,12 +205,43 @@ def narrow_samples(samples: QuerySet[Sample], run: Run, show: str) -> QuerySet[S
     The tasks on which models disagree are found in one pass over the run, so that it costs the same whether they are many or none.
     """
     if show == "failures":
-        return samples.filter(Q(correct=False) | Q(status=SampleStatus.ERROR))
+        return samples.filter(FAILED)
     if show == "disagreements":
-        verdicts = Sample.objects.filter(run_benchmark__in=list(run.benchmarks.all()), correct__isnull=False).order_by().values("position")
-        counted = verdicts.annotate(right=Count("pk", filter=Q(correct=True)), wrong=Count("pk", filter=Q(correct=False)))
-        return samples.filter(position__in=counted.filter(right__gt=0, wrong__gt=0).values("position"))
+        return samples.filter(position__in=_disputed(run).values("position"))
     return samples
+
+
+FAILED = Q(correct=False) | Q(status=SampleStatus.ERROR)
+
+
+def _disputed(run: Run) -> QuerySet[Any, Any]:
+    """A row for each position of the run that one model got right and another not."""
+    samples = Sample.objects.filter(run_benchmark__in=list(run.benchmarks.all())).order_by().values("position")
+    counted = samples.annotate(right=Count("pk", filter=Q(correct=True)), wrong=Count("pk", filter=Q(correct=False)))
+    return counted.filter(right__gt=0, wrong__gt=0)
+
+
+def count_samples(run: Run, found: QuerySet[Sample] | None = None, subject: int | None = None) -> dict[str, int]:
+    """How many samples `narrow_samples` keeps: by `""` (all of them), `failures` and `disagreements`.
+
+    Without `found`, of the run or of one subject: from the subjects' own counters, and one pass over the run for the disagreements, whose
+    outcome is kept until more samples are there. With `found`, of samples that are filtered otherwise: by one query.
+    """
+    if found is not None:
+        among = Count("pk", filter=Q(position__in=_disputed(run).values("position")))
+        counted = found.order_by().aggregate(every=Count("pk"), failures=Count("pk", filter=FAILED), disagreements=among)
+        return {"": counted["every"], "failures": counted["failures"], "disagreements": counted["disagreements"]}
+    subjects = [each for each in run.subjects.all() if subject is None or each.index == subject]
+    every = sum(each.processed for each in subjects)
+    key = f"disagreements:{run.pk}:{run.processed}:{every}:{'' if subject is None else subject}"
+    disputed = cache.get_or_set(key, partial(_count_disputed, run, subject), KEEP_COUNTS)
+    return {"": every, "failures": sum(each.graded - each.correct + each.errors for each in subjects), "disagreements": disputed or 0}
+
+
+def _count_disputed(run: Run, subject: int | None) -> int:
+    wanted = Q() if subject is None else Q(subject__index=subject)
+    counted: int | None = _disputed(run).annotate(samples=Count("pk", filter=wanted)).aggregate(total=Sum("samples"))["total"]
+    return counted or 0
 
 
 def neighbours(run: Run, position: int, show: str = "", subject: int | None = None) -> tuple[int | None, int | None]:
@@ -296,7 +332,8 @@ def samples_after(run: Run, key: int, *, limit: int) -> list[Sample]:
 
 def previous_completed(subject: Subject) -> Subject | None:
     """The same model on the same version in the last completed run before the subject's own. Reads `run` and `run_benchmark`."""
-    same = {"route_id": subject.route_id, "connection_id": subject.connection_id, "baseline": subject.baseline}
+    names = ("route_id", "connection_id", "baseline", "recorded_model_id")
+    same = {name: getattr(subject, name) for name in names}
     return (
         Subject.objects.filter(
             run__workspace=subject.run.workspace_id,

@@ -15,6 +15,13 @@ class Role(models.TextChoices):
 RANK = {Role.VIEWER: 0, Role.MEMBER: 1, Role.ADMIN: 2, Role.OWNER: 3}
 
 
+class Density(models.TextChoices):
+    """How close the rows of long tables lie for a person."""
+
+    COMFORTABLE = "comfortable", "Comfortable"
+    COMPACT = "compact", "Compact"
+
+
 class Scope(models.TextChoices):
     """What an API key may do. A key acts by its scopes alone, never by its creator's role."""
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 
 from common.ids import new_id
-from workspaces.enums import ActorKind, Role, Scope
+from workspaces.enums import ActorKind, Density, Role, Scope
 
 
 class UserManager(BaseUserManager["User"]):
@@ -38,6 +38,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     date_joined = models.DateTimeField(default=timezone.now)
     onboarding_closed_at = models.DateTimeField(null=True, blank=True)
     """When they closed "Getting started"; it does not come up by itself afterwards."""
+    table_density = models.CharField(max_length=12, choices=Density.choices, default=Density.COMFORTABLE, db_default=Density.COMFORTABLE)
+
+    density_choices = Density.choices
 
     USERNAME_FIELD = "email"
     EMAIL_FIELD = "email"

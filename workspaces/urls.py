@@ -8,6 +8,7 @@ app_name = "workspaces"
 urlpatterns = [
     path("workspace", account.current, name="current"),
     path("settings/account", account.account, name="account"),
+    path("settings/account/density", account.density, name="density"),
     path("settings/account/workspaces", account.workspaces, name="workspaces"),
     path("settings/workspace", workspace.workspace, name="workspace"),
     path("settings/members", members.members, name="members"),

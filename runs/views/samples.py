@@ -43,6 +43,8 @@ def samples(request: PersonRequest, run_id: UUID) -> HttpResponse:
         q=filters["q"],
     )
     show = _shown(request)
+    is_narrow = any(value for key, value in filters.items() if key != "subject")
+    counts = queries.count_samples(run, found if is_narrow else None, index)
     found = queries.narrow_samples(found, run, show)
     sort = request.GET.get("sort", "") if request.GET.get("sort") in ORDERS and index is not None else ""
     order = "id" if index is None else ORDERS.get(sort, "position")
@@ -57,7 +59,7 @@ def samples(request: PersonRequest, run_id: UUID) -> HttpResponse:
         "show": show,
         "sort": sort,
         "can_sort": index is not None,
-        "segments": _segments(request, run, show),
+        "segments": _segments(request, run, show, counts),
         "kept": _kept(show, filters["subject"]),
         "statuses": SampleStatus.choices,
         "flags": Flag.choices,
@@ -82,7 +84,9 @@ def sample(request: PersonRequest, run_id: UUID, position: int) -> HttpResponse:
     found = queries.samples_of_task(run, position)
     calls = queries.calls_of_samples(found)
     answers = [
-        documents.sample_document(each, calls) | {"label": each.subject.label, "is_baseline": each.subject.kind == SubjectKind.BASELINE}
+        documents.sample_document(each, calls)
+        | {"label": each.subject.label, "is_baseline": each.subject.kind == SubjectKind.BASELINE}
+        | {"is_recorded": each.subject.kind == SubjectKind.RECORDED}
         for each in found
     ]
     answered = {each.subject_id for each in found}
@@ -103,7 +107,7 @@ def sample(request: PersonRequest, run_id: UUID, position: int) -> HttpResponse:
         "previous": previous,
         "next": following,
         "show": show,
-        "segments": _segments(request, run, show),
+        "segments": _segments(request, run, show, queries.count_samples(run, subject=_index(subject))),
         "kept": _kept(show, subject),
     }
     return render_page(request, "runs/sample.html", context, partial="task")
@@ -120,21 +124,19 @@ def _kept(show: str, subject: str) -> str:
     return f"?{urlencode(kept)}" if kept else ""
 
 
-def _segments(request: PersonRequest, run: Run, show: str) -> list[dict[str, Any]]:
-    """Links to all, the failures and the disagreements, which keep the other filters. `key` is the one that toggles it."""
-    subjects = list(run.subjects.all())
-    failures = sum(subject.graded - subject.correct + subject.errors for subject in subjects)
-    choices: list[tuple[str, str, str, int | None]] = [("", "All", "", None), ("failures", "Failures", "f", failures)]
-    if len(subjects) > 1:
-        choices.append(("disagreements", "Disagreements", "d", None))
+def _segments(request: PersonRequest, run: Run, show: str, counts: dict[str, int]) -> list[dict[str, Any]]:
+    """Links to all, the failures and the disagreements, which keep the other filters, each with how many it lists. `key` toggles."""
+    choices = [("", "All", ""), ("failures", "Failures", "f")]
+    if len(run.subjects.all()) > 1:
+        choices.append(("disagreements", "Disagreements", "d"))
     found = []
-    for value, label, key, count in choices:
+    for value, label, key in choices:
         query = request.GET.copy()
         query.pop("cursor", None)
         query["show"] = value
         if not value:
             del query["show"]
-        found.append({"label": label, "key": key, "count": count, "href": f"?{query.urlencode()}", "is_current": value == show})
+        found.append({"label": label, "key": key, "count": counts[value], "href": f"?{query.urlencode()}", "is_current": value == show})
     return found
 
 

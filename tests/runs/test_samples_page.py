@@ -4,11 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from catalog.enums import ExportPolicy
 from catalog.models import BenchmarkVersion
 from runs.models import Run, Sample
+from runs.queries import count_samples
 from tests.factories import make_route, make_version
 from tests.paging import HTMX, cost
 from tests.runs.working import start, sums, work
@@ -157,12 +160,30 @@ def test_failures_and_disagreements_can_be_shown_alone(run: Run, viewer: User, s
     assert sorted(listed(client, run, show="disagreements")) == sorted((index, task) for _, task in wrong for index in (0, 1))
     assert listed(client, run, show="failures", subject="0") == []
     segments = client.get(samples_of(run), {"show": "failures", "q": "t7"}).context["segments"]
-    assert [(each["label"], each["count"], each["is_current"]) for each in segments] == [
-        ("All", None, False),
-        ("Failures", len(wrong), True),
-        ("Disagreements", None, False),
-    ]
+    assert [(each["label"], each["is_current"]) for each in segments] == [("All", False), ("Failures", True), ("Disagreements", False)]
     assert segments[2]["href"] == "?show=disagreements&q=t7"
+
+
+@pytest.mark.parametrize(
+    "narrow", [{}, {"subject": "1"}, {"subject": "0"}, {"q": "t7"}, {"verdict": "correct", "subject": "1"}, {"subject": "9"}]
+)
+def test_segments_count_what_they_list(run: Run, viewer: User, sign_in: SignIn, narrow: dict[str, str]) -> None:
+    client = sign_in(viewer)
+    for show in ("", "failures", "disagreements"):
+        query = narrow | ({"show": show} if show else {})
+        segments = client.get(samples_of(run), query).context["segments"]
+        assert next(each["count"] for each in segments if each["is_current"]) == len(listed(client, run, **query))
+
+
+def test_counts_of_a_run_follow_its_samples(run: Run) -> None:
+    """Disagreements are counted in one pass and kept; what is kept is not told of another state of the run."""
+    first = count_samples(run)
+    with CaptureQueriesContext(connection) as queries:
+        assert count_samples(run) == first
+    assert [each["sql"] for each in queries if "sample" in each["sql"]] == []
+    Sample.objects.filter(subject__run=run).update(correct=True)
+    run.processed += 1
+    assert count_samples(run)["disagreements"] == 0 < first["disagreements"]
 
 
 def test_one_model_has_nothing_to_disagree_with(

@@ -45,6 +45,7 @@ accounts/password/reset/key/done/                               FLOW
 
 workspace                                                       OWN     POST viewer
 settings/account                                                OWN     GET viewer, POST viewer
+settings/account/density                                        OWN     POST viewer
 settings/account/workspaces                                     OWN     POST viewer
 settings/workspace                                              OWN     GET viewer, POST admin
 settings/members                                                OWN     GET viewer, POST admin

@@ -31,6 +31,32 @@ def test_name_that_is_too_long_is_422(owner: User, sign_in: SignIn) -> None:
     assert (response.status_code, list(response.context["form"].errors)) == (422, ["name"])
 
 
+def test_density_of_tables_is_remembered_for_the_person(owner: User, stranger: User, sign_in: SignIn) -> None:
+    client = sign_in(owner)
+    response = client.post("/settings/account/density", {"density": "compact", "next": "/evaluations?status=failed"})
+    assert (response.status_code, response["Location"]) == (302, "/evaluations?status=failed")
+    elsewhere = sign_in(owner)
+    for address in ("/evaluations", "/catalog", "/models"):
+        assert 'value="compact" aria-pressed="true"' in elsewhere.get(address).content.decode()
+    assert 'value="comfortable" aria-pressed="true"' in sign_in(stranger).get("/evaluations").content.decode()
+    assert "density-choice" not in Client().get("/catalog").content.decode()
+
+
+def test_density_is_only_the_control_for_htmx(owner: User, sign_in: SignIn) -> None:
+    answer = sign_in(owner).post("/settings/account/density", {"density": "compact", "next": "/models"}, headers={"HX-Request": "true"})
+    text = answer.content.decode()
+    assert (answer.status_code, "<html" in text, 'name="next" value="/models"' in text) == (200, False, True)
+    assert 'value="compact" aria-pressed="true"' in text
+
+
+def test_density_that_is_none_changes_nothing_and_leads_nowhere_else(owner: User, sign_in: SignIn) -> None:
+    client = sign_in(owner)
+    assert client.post("/settings/account/density", {"density": "tiny"}).status_code == 422
+    owner.refresh_from_db()
+    assert owner.table_density == "comfortable"
+    assert client.post("/settings/account/density", {"density": "compact", "next": "https://example.org/"})["Location"] == "/evaluations"
+
+
 def test_new_workspace_is_worked_in_at_once(owner: User, sign_in: SignIn) -> None:
     client = sign_in(owner)
     response = client.post("/settings/account/workspaces", {"name": "Second"})

@@ -7,6 +7,7 @@ from workspaces.actions.api_keys import authenticate_key, change_api_key, create
 from workspaces.actions.members import add_member, change_role, remove_member
 from workspaces.actions.workspaces import (
     change_name,
+    choose_density,
     close_onboarding,
     create_account,
     create_first_workspace,
@@ -20,6 +21,7 @@ __all__ = [
     "change_api_key",
     "change_name",
     "change_role",
+    "choose_density",
     "close_onboarding",
     "create_account",
     "create_api_key",

@@ -8,7 +8,7 @@ from django.utils import timezone
 from common.errors import Conflict, Refused
 from workspaces import audit
 from workspaces.actors import SYSTEM, Actor, actor_of_user
-from workspaces.enums import Role
+from workspaces.enums import Density, Role
 from workspaces.models import Membership, User, Workspace
 from workspaces.permissions import can_manage_workspace, require
 from workspaces.queries import has_verified_address
@@ -82,6 +82,17 @@ def change_name(user: User, *, actor: Actor, name: str) -> User:
     require(actor.user == user)
     user.name = " ".join(name.split())[:MAX_NAME]
     user.save(update_fields=["name"])
+    return user
+
+
+def choose_density(user: User, *, actor: Actor, density: str) -> User:
+    """Remember how close the rows of long tables lie. Raises Refused (`unknown_density`)."""
+    require(actor.user == user)
+    if density not in Density.values:
+        raise Refused("unknown_density", "Tables are comfortable or compact; choose one of them.")
+    if user.table_density != density:
+        user.table_density = density
+        user.save(update_fields=["table_density"])
     return user
 
 

@@ -2,14 +2,14 @@
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
 from common.errors import Refused
 from common.forms import add_refusal
-from common.web import page, render_page
-from workspaces.actions import change_name, create_workspace
+from common.web import is_fragment_request, page, render_page
+from workspaces.actions import change_name, choose_density, create_workspace
 from workspaces.actors import actor_of_user
 from workspaces.forms import NameForm, WorkspaceForm
 from workspaces.queries import SESSION_KEY, get_workspace_of, memberships_of_request
@@ -50,6 +50,21 @@ def current(request: PersonRequest) -> HttpResponse:
     """Pick the workspace that lists and new forms begin with. It changes nothing but the session."""
     workspace = get_workspace_of(request.user, request.POST.get("workspace", ""))
     request.session[SESSION_KEY] = str(workspace.public_id)
+    return _back(request)
+
+
+@require_POST
+@page
+def density(request: PersonRequest) -> HttpResponse:
+    """Remember how close the rows of tables lie; for htmx the control as it stands now, which is all that a page needs."""
+    choose_density(request.user, actor=actor_of_user(request.user), density=request.POST.get("density", ""))
+    if is_fragment_request(request):
+        return render(request, "components/density.html", {"here": request.POST.get("next", "")})
+    return _back(request)
+
+
+def _back(request: PersonRequest) -> HttpResponseRedirect:
+    """To the page that the form names, if it is one of ours; else to the evaluations."""
     target = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
         target = "/evaluations"
