@@ -167,12 +167,16 @@ class ImportDraft(models.Model):
 
 
 class RowCheck(models.Model):
-    """A check of every row that a draft asked for, done by a worker: its progress, and what it found."""
+    """A check of every row that a draft asked for, done by a worker: its progress, and what it found.
+
+    One that `creates` makes the draft into a benchmark after it.
+    """
 
     public_id = models.UUIDField(default=new_id, unique=True, editable=False)
     draft = models.ForeignKey(ImportDraft, on_delete=models.CASCADE, related_name="checks")
     manifest_sha256 = models.CharField(max_length=64)
     """Of what was checked; a report counts for the same manifest and source alone."""
+    creates = models.BooleanField(default=False)
     status = models.CharField(max_length=10, choices=CheckStatus.choices, default=CheckStatus.QUEUED)
     rows_done = models.PositiveIntegerField(default=0)
     rows_total = models.PositiveIntegerField(null=True)
