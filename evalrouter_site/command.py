@@ -1,10 +1,12 @@
 """What the command bar finds: benchmarks, models, runs and connections of the workspace, and the pages and actions of the product.
 
-A new page is one line of `PAGES`, a new action one of `ACTIONS`.
+A new page is one line of `PAGES`, a new action one of `ACTIONS`. What changes something is no link: it is found with the fields that it
+posts, and the page makes a form of it.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -17,17 +19,20 @@ from workspaces.models import Workspace
 
 MOST_OF_A_KIND = 5
 LONGEST_QUERY = 100
+EVALUATE = frozenset(("new", "evaluation", "evaluate", "with", "run", "start", "quote", "compare", "on"))
+"""Words that ask for a new evaluation; what else is typed names its benchmark."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A place to go to. `words` are further words it is found by."""
+    """A place to go to, or with `fields` what is posted there. `words` are further words it is found by."""
 
     title: str
     href: str
     note: str = ""
     icon: str = "right"
     words: str = ""
+    fields: tuple[tuple[str, str], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,10 @@ class Seeker:
     role: Role | None
     is_signed_in: bool
     is_staff: bool
+    others: tuple[Workspace, ...] = ()
+    """The other workspaces they are a member of."""
+    here: str = ""
+    """The address they ask from, to come back to."""
 
     def may(self, who: str) -> bool:
         """Whether this is for them: `all`, `nobody` (signed out), `person`, `staff`, or the least role in the workspace."""
@@ -72,14 +81,14 @@ ACTIONS = (
     ("member", "New evaluation", "runs:new_evaluation", "plus", "run start quote compare"),
     ("admin", "Connect an endpoint", "gateway:new_connection", "plus", "add connection"),
     ("admin", "Make an API key", "workspaces:api_keys", "plus", "new token"),
-    ("admin", "Add a member", "workspaces:members", "plus", "invite people"),
+    ("admin", "Add a member", "workspaces:members", "plus", "invite a person people"),
     ("nobody", "Create an account", "account_signup", "plus", "register sign up"),
 )
 
 
 def find(seeker: Seeker, q: str) -> list[Group]:
     """Groups of what matches every word, the one with the best match first; without words the latest runs, actions and pages."""
-    pages, actions = _listed(seeker, PAGES, q), _listed(seeker, ACTIONS, q)
+    pages, actions = _listed(seeker, PAGES, q), _actions(seeker, q)
     if not q:
         return _filled([Group("Latest evaluations", _runs(seeker, "")[:3]), Group("Actions", actions), Group("Pages", pages)])
     groups = [
@@ -111,6 +120,37 @@ def _listed(seeker: Seeker, entries: Iterable[tuple[str, str, str, str, str]], q
         if seeker.may(who) and all(word in f"{title} {more}".lower() for word in words)
     ]
     return sorted(found, key=lambda each: _distance(each, q)) if q else found
+
+
+def _actions(seeker: Seeker, q: str) -> list[Found]:
+    """What can be done: the actions of the product, an evaluation with a benchmark that is named, another workspace, signing out."""
+    posted = [
+        Found(
+            f"Switch to {each.name}", reverse("workspaces:current"), "Workspace", "building", "change workspace", _switch(each, seeker.here)
+        )
+        for each in seeker.others
+    ]
+    if seeker.is_signed_in:
+        posted.append(Found("Sign out", reverse("account_logout"), icon="leave", words="log out leave", fields=()))
+    words = q.lower().split()
+    matching = [each for each in posted if all(word in f"{each.title} {each.words}".lower() for word in words)]
+    found = [*_listed(seeker, ACTIONS, q), *_evaluations_with(seeker, words), *(matching if q else matching[-MOST_OF_A_KIND:])]
+    return sorted(found, key=lambda each: _distance(each, q)) if q else found
+
+
+def _switch(workspace: Workspace, here: str) -> tuple[tuple[str, str], ...]:
+    return (("workspace", str(workspace.public_id)), ("next", here))
+
+
+def _evaluations_with(seeker: Seeker, words: list[str]) -> list[Found]:
+    """New evaluations with the benchmarks that are named beside a word such as "run" or "evaluate"."""
+    named = [word for word in words if word not in EVALUATE]
+    if not seeker.may("member") or not named or len(named) == len(words):
+        return []
+    entries = catalog_entries(seeker.workspace, q=" ".join(named)).order_by("name", "slug")[:MOST_OF_A_KIND]
+    new = reverse("runs:new_evaluation")
+    profiles = [(each.name, f"{each.slug}@{each.latest_number}") for each in entries]  # type: ignore[attr-defined]
+    return [Found(f"New evaluation with {name}", f"{new}?{urlencode({'benchmark': profile})}", icon="plus") for name, profile in profiles]
 
 
 def _benchmarks(seeker: Seeker, q: str) -> list[Found]:

@@ -10,7 +10,7 @@ from evalrouter_site.command import LONGEST_QUERY, Seeker, find
 from evalrouter_site.example import example_result
 from evalrouter_site.specimens import specimens
 from workspaces.enums import Role
-from workspaces.queries import current_membership
+from workspaces.queries import current_membership, memberships_of_request
 from workspaces.requests import PersonRequest
 
 
@@ -30,6 +30,8 @@ def command(request: HttpRequest) -> HttpResponse:
         role=Role(membership.role) if membership else None,
         is_signed_in=request.user.is_authenticated,
         is_staff=request.user.is_authenticated and request.user.is_staff,
+        others=tuple(each.workspace for each in memberships_of_request(request) if each != membership),
+        here=request.htmx.current_url_abs_path or "",  # type: ignore[attr-defined]
     )
     q = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
     return render_page(request, "command.html", {"groups": find(seeker, q), "q": q}, partial="results")

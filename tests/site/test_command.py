@@ -52,15 +52,15 @@ def test_empty_bar_offers_latest_runs_actions_and_pages(run: Run, workspace: Wor
     found = titles(seeker(workspace, Role.OWNER), "")
     assert list(found) == ["Latest evaluations", "Actions", "Pages"]
     assert found["Latest evaluations"] == ["Nightly"]
-    assert found["Actions"] == ["New evaluation", "Connect an endpoint", "Make an API key", "Add a member"]
+    assert found["Actions"] == ["New evaluation", "Connect an endpoint", "Make an API key", "Add a member", "Sign out"]
 
 
 @pytest.mark.parametrize(
     ("role", "actions"),
     [
-        (Role.VIEWER, []),
-        (Role.MEMBER, ["New evaluation"]),
-        (Role.ADMIN, ["New evaluation", "Connect an endpoint", "Make an API key", "Add a member"]),
+        (Role.VIEWER, ["Sign out"]),
+        (Role.MEMBER, ["New evaluation", "Sign out"]),
+        (Role.ADMIN, ["New evaluation", "Connect an endpoint", "Make an API key", "Add a member", "Sign out"]),
     ],
 )
 def test_actions_are_those_the_role_allows(workspace: Workspace, role: Role, actions: list[str]) -> None:
@@ -107,6 +107,30 @@ def test_group_whose_title_begins_with_the_words_comes_first(workspace: Workspac
     found = find(seeker(workspace, Role.OWNER), "memb")
     assert [group.name for group in found] == ["Pages", "Actions", "Benchmarks"]
     assert found[0].items[0].href == "/settings/members"
+
+
+@pytest.mark.parametrize("q", ["run zebra", "new evaluation with zebra", "quote sums on zebra"])
+def test_evaluation_with_a_named_benchmark_is_an_action_of_members(run: Run, workspace: Workspace, q: str) -> None:
+    profile = run.benchmarks.get().version.profile_id.replace("@", "%40")
+    found = [each for group in find(seeker(workspace, Role.MEMBER), q) if group.name == "Actions" for each in group.items]
+    assert [(each.title, each.href) for each in found] == [("New evaluation with Zebra sums", f"/evaluations/new?benchmark={profile}")]
+    assert "Actions" not in titles(seeker(workspace, Role.VIEWER), q)
+
+
+def test_actions_that_change_something_are_posted(owner: User, sign_in: SignIn) -> None:
+    """As a page they are forms with the fields; what is posted does what it says."""
+    second = factories.make_workspace("Second", owner=owner)
+    client = sign_in(owner)
+    for headers in ({}, FRAGMENT | {"HX-Current-URL": "http://testserver/models?q=a"}):
+        text = client.get("/command?q=switch", headers=headers).content.decode()
+        assert 'href="/workspace"' not in text
+        *_, form = re.findall(r'<form[^>]*method="post" action="/workspace"[^>]*>(.*?)</form>', text, re.DOTALL)
+        fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', form))
+        assert fields.pop("csrfmiddlewaretoken")
+        assert fields == {"workspace": str(second.public_id), "next": "/models?q=a" if headers else ""}
+    assert client.post("/workspace", fields)["Location"] == "/models?q=a"
+    assert client.get("/settings/members").context["workspace"] == second
+    assert Client(enforce_csrf_checks=True).post("/workspace", fields).status_code == 403
 
 
 def test_stranger_finds_nothing_of_ours(run: Run, stranger: User, sign_in: SignIn) -> None:
@@ -173,6 +197,24 @@ def test_bar_is_used_by_keyboard_alone(page: Page, run: Run, owner: User) -> Non
     page.keyboard.type("zebra")
     page.keyboard.press("Enter")  # at once: before the answer has come
     page.wait_for_url(f"**/catalog/{run.benchmarks.get().version.benchmark.slug}")
+
+
+@pytest.mark.browser
+def test_workspace_is_switched_and_left_by_keyboard(page: Page, owner: User) -> None:
+    factories.make_workspace("Second lab", owner=owner)
+    enter(page, owner)
+    page.goto("/models")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("switch sec")
+    expect(page.locator("#command").get_by_role("option")).to_have_text(["Switch to Second labWorkspace"])
+    assert violations(page, within="#command") == []
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Workspace: Second lab")).to_be_visible()
+    page.wait_for_url("**/models")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("sign out")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
 
 
 @pytest.mark.browser
