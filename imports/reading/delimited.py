@@ -29,6 +29,11 @@ def open_delimited(
         with opened_text(file, encoding.name, newline="") as text:
             yield from _rows(text, chosen, names, wanted, has_header)
 
+    def without_header() -> RowStream:
+        return open_delimited(
+            file, size=size, sha256=sha256, encoding=encoding, delimiter=chosen, has_header=False, prefers_tab=prefers_tab
+        )
+
     return RowStream(
         format="csv",
         bytes=size,
@@ -39,6 +44,7 @@ def open_delimited(
         delimiter=chosen,
         header=has_header,
         warnings=encoding.warnings,
+        headerless=without_header if has_header else None,
     )
 
 

@@ -74,6 +74,8 @@ class RowStream:
     delimiter: str | None = None
     header: bool | None = None
     warnings: tuple[Warned, ...] = field(default=())
+    headerless: "Callable[[], RowStream] | None" = None
+    """The same file read as one without a header, where its first row was taken for one."""
 
     def column(self, name: str) -> Column | None:
         """The column of that name, None where only the rows can tell. Raises `Refused` where it is missing or named twice."""
