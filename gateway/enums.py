@@ -20,6 +20,17 @@ class Protocol(models.TextChoices):
     OPENAI = "openai", "OpenAI-compatible chat completions"
 
 
+class Agreement(models.TextChoices):
+    """How our verdict on a recorded answer stands to the one that it had where it came from."""
+
+    BOTH_RIGHT = "both_right", "Both right"
+    BOTH_WRONG = "both_wrong", "Both wrong"
+    ONLY_OURS = "only_ours", "Right by ours alone"
+    ONLY_THEIRS = "only_theirs", "Right by theirs alone"
+    OURS_UNREADABLE = "ours_unreadable", "Ours could read no answer"
+    NO_OLD_VERDICT = "no_old_verdict", "No old verdict"
+
+
 class ErrorCode(models.TextChoices):
     """Why a call did not answer. The first group is retried, the second ends the attempt, the third stops the subject."""
 

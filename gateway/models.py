@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from catalog.models import BenchmarkVersion, RouteRate, Task
 from common.ids import new_id
-from gateway.enums import Outcome, Protocol, Purpose
+from gateway.enums import Agreement, Outcome, Protocol, Purpose
 from workspaces.models import User, Workspace
 
 
@@ -133,9 +133,18 @@ class RecordedAnswer(models.Model):
     """The old verdict; null where the source has none."""
     old_extracted = models.TextField(blank=True)
     """What the old grader read out of the answer, where the source says so."""
+    correct = models.BooleanField(default=False)
+    """Our verdict, by the version's grader when the answer was brought in."""
+    extracted = models.CharField(max_length=500, blank=True)
+    agreement = models.CharField(max_length=16, choices=Agreement.choices, default=Agreement.NO_OLD_VERDICT)
 
     class Meta:
+        ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["model", "task"], name="recorded_answer_once")]
+        indexes = [
+            models.Index(fields=["model", "id"], name="recorded_answers_in_order"),
+            models.Index(fields=["model", "agreement", "id"], name="recorded_answers_agreeing"),
+        ]
 
     def __str__(self) -> str:
         return f"answer to task {self.task_id}"

@@ -1,11 +1,12 @@
 """Reads of a workspace's connections. Deleted ones are never among them."""
 
 import uuid
+from collections.abc import Sequence
 
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from common.ids import named_id
-from gateway.models import Connection
+from gateway.models import Connection, RecordedAnswer, RecordedModel
 from workspaces.models import User, Workspace
 
 
@@ -23,3 +24,49 @@ def get_connection_of_member(user: User, public_id: uuid.UUID | str) -> Connecti
     """A connection of any of the person's workspaces. Raises `Connection.DoesNotExist`."""
     found = Connection.objects.filter(workspace__memberships__user=user, deleted_at__isnull=True)
     return found.select_related("workspace", "created_by").get(public_id=named_id(public_id))
+
+
+def recorded_models_for(workspace: Workspace) -> QuerySet[RecordedModel]:
+    """The workspace's recorded models that can be run, by name, with the versions they answer."""
+    found = RecordedModel.objects.filter(workspace=workspace, archived_at__isnull=True)
+    return found.select_related("version__benchmark").order_by("name", "id")
+
+
+def find_recorded_models(workspace: Workspace, name: str) -> QuerySet[RecordedModel]:
+    """Those of that ID or name that can be run."""
+    return recorded_models_for(workspace).filter(Q(public_id=named_id(name)) | Q(name=name))
+
+
+def get_recorded_model(workspace: Workspace, public_id: uuid.UUID | str) -> RecordedModel:
+    """One of the workspace's, archived ones too. Raises `RecordedModel.DoesNotExist`."""
+    found = RecordedModel.objects.filter(workspace=workspace).select_related("version__benchmark", "created_by", "workspace")
+    return found.get(public_id=named_id(public_id))
+
+
+def get_recorded_model_of_member(user: User, public_id: uuid.UUID | str) -> RecordedModel:
+    """One of any of the person's workspaces, archived ones too. Raises `RecordedModel.DoesNotExist`."""
+    found = RecordedModel.objects.filter(workspace__memberships__user=user)
+    return found.select_related("version__benchmark", "created_by", "workspace").get(public_id=named_id(public_id))
+
+
+def count_answers(model: RecordedModel, ordinals: Sequence[int] | None) -> int:
+    """How many of the version's tasks at these ordinals (None: of all) the model has an answer to."""
+    if ordinals is None:
+        return model.answer_count
+    answers = RecordedAnswer.objects.filter(model=model)
+    parts = (ordinals[start : start + 5_000] for start in range(0, len(ordinals), 5_000))
+    return sum(answers.filter(task__ordinal__in=part).count() for part in parts)
+
+
+def agreement_counts(model: RecordedModel) -> dict[tuple[str, bool | None], int]:
+    """How many answers stand in each agreement, by it and the old verdict."""
+    rows = RecordedAnswer.objects.filter(model=model).order_by().values("agreement", "was_correct").annotate(count=Count("pk"))
+    return {(row["agreement"], row["was_correct"]): row["count"] for row in rows}
+
+
+def recorded_answers_of(model: RecordedModel, *, agreement: str = "", q: str = "") -> QuerySet[RecordedAnswer]:
+    """The model's answers in the order of the tasks, with their tasks, narrowed to an agreement and a part of the task's ID."""
+    found = RecordedAnswer.objects.filter(model=model).select_related("task").order_by("id")
+    if agreement:
+        found = found.filter(agreement=agreement)
+    return found.filter(task__task_id__icontains=q) if q else found

@@ -46,6 +46,12 @@ def route_refusal(version: BenchmarkVersion, route: ModelRoute, *, output_limit:
 
 def check_compatible(version: BenchmarkVersion, subject: ResolvedSubject, *, output_limit: int) -> None:
     """Raise Refused `incompatible_model` (the reason in `details`) where the subject cannot run the version."""
+    if subject.recorded is not None and subject.recorded.version_id != version.pk:
+        raise Refused(
+            "incompatible_model",
+            f"The recorded answers {subject.label!r} belong to {subject.recorded.version.profile_id} and answer no other version.",
+            details={"model": subject.label, "reason": "recorded_for_another_version"},
+        )
     if subject.kind == SubjectKind.MANAGED and subject.route is not None:
         refusal = route_refusal(version, subject.route, output_limit=output_limit, reasoning=subject.reasoning)
         if refusal is not None:

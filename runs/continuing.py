@@ -156,7 +156,7 @@ def pinned_request(run: Run) -> dict[str, Any]:
     named = ("benchmark", "model", "reasoning")
     request = {key: value for key, value in run.quote.request_document.items() if key not in named}
     request["selection"] = {"profile_ids": [run.quote.plan_document["benchmark"]["profile_id"]]}
-    subjects = Subject.objects.filter(run=run).select_related("route", "connection").order_by("index")
+    subjects = Subject.objects.filter(run=run).select_related("route", "connection", "recorded_model").order_by("index")
     request["subjects"] = [_pinned_subject(subject) for subject in subjects]
     return request
 
@@ -166,6 +166,8 @@ def _pinned_subject(subject: Subject) -> dict[str, Any]:
         reference: dict[str, Any] = {"route_id": subject.route.route_id}
     elif subject.connection is not None:
         reference = {"connection_id": str(subject.connection.public_id)}
+    elif subject.recorded_model is not None:
+        return {"kind": subject.kind, "recorded_model_id": str(subject.recorded_model.public_id)}
     else:
         reference = {"name": subject.baseline, "seed": subject.seed}
     return {"kind": subject.kind, **reference, "reasoning": subject.reasoning}

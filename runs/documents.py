@@ -105,11 +105,14 @@ def subject_document(subject: Subject) -> dict[str, Any]:
 
 
 def subject_reference(subject: Subject) -> dict[str, Any]:
-    """The subject as requests name it. Reads `route` and `connection`."""
+    """The subject as requests name it. Reads `route`, `connection` and `recorded_model`."""
     if subject.kind == SubjectKind.MANAGED and subject.route is not None:
         return {"kind": "managed", "route_id": subject.route.route_id}
     if subject.kind == SubjectKind.CONNECTION and subject.connection is not None:
         return {"kind": "connection", "connection_id": str(subject.connection.public_id), "name": subject.connection.name}
+    if subject.kind == SubjectKind.RECORDED and subject.recorded_model is not None:
+        recorded = subject.recorded_model
+        return {"kind": "recorded", "recorded_model_id": str(recorded.public_id), "name": recorded.name}
     return {"kind": "baseline", "name": subject.baseline, "seed": subject.seed}
 
 

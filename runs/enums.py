@@ -41,6 +41,11 @@ class SubjectKind(models.TextChoices):
     MANAGED = "managed", "Managed route"
     CONNECTION = "connection", "Own endpoint"
     BASELINE = "baseline", "Baseline"
+    RECORDED = "recorded", "Recorded answers"
+
+
+CALLS_NOTHING = frozenset({SubjectKind.BASELINE, SubjectKind.RECORDED})
+"""Kinds that answer without a call: nothing is sent, reserved or charged."""
 
 
 class SubjectStatus(models.TextChoices):

@@ -18,6 +18,7 @@ from billing.budgets import Charge, close_budget
 from catalog.models import BenchmarkVersion, Task
 from catalog.queries import manifest_of
 from common.canonical import canonical_json, freeze
+from gateway.recorded import recorded_words
 from runs.comparing import compare, inputs_of
 from runs.engine.store import DUPLICATE_CHARGE
 from runs.enums import InterruptionReason, Phase, RunStatus, SubjectKind, SubjectStatus
@@ -111,7 +112,7 @@ def _charge(run: Run, subject: Subject) -> Charge:
 def _read(run_id: int) -> _Parts:
     run = Run.objects.select_related("quote", "workspace").get(pk=run_id)
     benchmark = RunBenchmark.objects.select_related("version__benchmark").get(run=run, index=0)
-    subjects = list(Subject.objects.filter(run=run).select_related("route", "connection").order_by("index"))
+    subjects = list(Subject.objects.filter(run=run).select_related("route", "connection", "recorded_model").order_by("index"))
     columns = [Samples.of(Sample.objects.filter(subject=subject).values_list(*SAMPLE_COLUMNS)) for subject in subjects]
     version = benchmark.version
     groups, clusters = _strata(benchmark, version)
@@ -199,7 +200,7 @@ def _subject_inputs(subject: Subject, columns: Samples) -> SubjectInputs:
         usage_microusd=subject.usage_microusd,
         fee_microusd=subject.fee_microusd,
         stopped=subject.stopped_code,
-        external_charges=subject.kind == SubjectKind.CONNECTION,
+        external_charges=subject.kind in {SubjectKind.CONNECTION, SubjectKind.RECORDED},
         kind=subject.kind,
         reused_microusd=(sums["reused_usage"] or 0) + (sums["reused_fee"] or 0),
     )
@@ -230,7 +231,7 @@ _NOTE_WORDS: dict[str, Callable[[Subject, str], str]] = {
 
 
 def _asked_model(subject: Subject) -> str:
-    """The model's name as the endpoint was asked for it; empty for a baseline, and for a connection that was changed since."""
+    """The model's name as the endpoint was asked for it; empty where none was asked, and for a connection that was changed since."""
     if subject.route is not None:
         return subject.route.upstream_model
     if subject.connection is not None and subject.connection.revision == subject.connection_revision:
@@ -253,4 +254,6 @@ def _subject_notices(subject: Subject) -> list[str]:
         notices.append(f"{subject.label}: {cut} cut at the output limit of {subject.output_limit:,} tokens.")
     if subject.kind == SubjectKind.BASELINE:
         notices.append(f"{subject.label} is a baseline, not a model: it answers without reading the question.")
+    if subject.recorded_model is not None:
+        notices.append(f"{subject.label}: {recorded_words(subject.recorded_model)}")
     return notices

@@ -12,7 +12,8 @@ from runs.enums import CoverageMode
 
 MOST_SUBJECTS = 8
 DEFAULT_SAMPLE = 25
-KINDS = ("managed", "connection", "baseline")
+NAME_KEYS = {"managed": "route_id", "connection": "connection_id", "baseline": "name", "recorded": "recorded_model_id"}
+"""The kinds of models that can be chosen, and under which key the API names each."""
 EFFORTS = ("minimal", "low", "medium", "high")
 
 REASONING_CHOICES = [
@@ -50,7 +51,9 @@ FIELD_OF_REFUSAL = {
 
 
 class SubjectsField(forms.Field):
-    """One to eight models, each as `managed:<route>`, `connection:<ID>` or `baseline:<name>`; cleaned to the API's subject objects."""
+    """One to eight models, each as `managed:<route>`, `connection:<ID>`, `baseline:<name>` or `recorded:<ID>`; cleaned to the API's
+    subject objects.
+    """
 
     widget = forms.SelectMultiple
 
@@ -65,10 +68,9 @@ class SubjectsField(forms.Field):
     @staticmethod
     def _subject(text: str) -> dict[str, str]:
         kind, _, name = text.partition(":")
-        if kind not in KINDS or not name:
+        if kind not in NAME_KEYS or not name:
             raise forms.ValidationError("One of the chosen models is not on the list any more. Choose again.")
-        key = {"managed": "route_id", "connection": "connection_id", "baseline": "name"}[kind]
-        return {"kind": kind, key: name}
+        return {"kind": kind, NAME_KEYS[kind]: name}
 
 
 class SetupForm(forms.Form):
@@ -218,7 +220,7 @@ class Setup:
 
 
 def _subject_text(subject: dict[str, Any]) -> str:
-    for kind, key in (("managed", "route_id"), ("connection", "connection_id"), ("baseline", "name")):
+    for kind, key in NAME_KEYS.items():
         if subject.get("kind") == kind and subject.get(key):
             return f"{kind}:{subject[key]}"
     return ""

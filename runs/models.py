@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from catalog.models import BenchmarkVersion, ModelRoute, RouteRate, Task
 from common.ids import new_id
-from gateway.models import Connection
+from gateway.models import Connection, RecordedModel
 from runs.enums import Phase, QuoteStatus, RunStatus, SampleStatus, SubjectKind, SubjectStatus
 from workspaces.models import ApiKey, User, Workspace
 
@@ -151,6 +151,7 @@ class Subject(models.Model):
     baseline = models.CharField(max_length=40, blank=True)
     seed = models.BigIntegerField(default=0)
     """Of a seeded baseline."""
+    recorded_model = models.ForeignKey(RecordedModel, on_delete=models.PROTECT, null=True, related_name="+")
     reasoning = models.JSONField(default=dict)
     output_limit = models.PositiveIntegerField()
     concurrency = models.PositiveSmallIntegerField()

@@ -47,7 +47,7 @@ def _with_parts(runs: QuerySet[Run]) -> QuerySet[Run]:
             "benchmarks",
             RunBenchmark.objects.select_related("version__benchmark").defer("version__manifest", "task_ordinals").order_by("index"),
         ),
-        Prefetch("subjects", Subject.objects.select_related("route", "connection").order_by("index")),
+        Prefetch("subjects", Subject.objects.select_related("route", "connection", "recorded_model").order_by("index")),
         Prefetch("results", ResultVersion.objects.only("id", "run_id", "number").order_by("number")),
     )
 
@@ -78,8 +78,9 @@ def filter_runs(runs: QuerySet[Run], *, status: str = "", benchmark: str = "", m
             named &= Q(benchmarks__version__number=int(number)) if number.isdigit() and len(number) < 9 else Q(pk=None)
         runs = runs.filter(named)
     if model:
-        connection = named_id(model.removeprefix("connection:"))
-        named = Q(label=model) | Q(route__route_id=model) | Q(baseline=model) | Q(connection__public_id=connection)
+        connection = Q(connection__public_id=named_id(model.removeprefix("connection:")))
+        recorded = Q(recorded_model__public_id=named_id(model.removeprefix("recorded:")))
+        named = Q(label=model) | Q(route__route_id=model) | Q(baseline=model) | connection | recorded
         runs = runs.filter(pk__in=Subject.objects.filter(named).values("run_id"))
     if id_prefix:
         low, high = _uuid_range(id_prefix)

@@ -19,6 +19,7 @@ from runs import queries
 from runs.compatibility import check_compatible
 from runs.enums import CoverageMode, SubjectKind
 from runs.models import Quote, Run
+from runs.recordings import answers_of, recorded_warnings
 from runs.requests import CoverageRequest, QuoteRequest
 from runs.resolving import ResolvedSubject, check_quotable, resolve_subjects, resolve_version
 from runs.sampling import Candidate, draw, task_list_sha256
@@ -81,7 +82,7 @@ def build_quote(
     else:
         check_quotable(version)
     manifest = manifest_of(version)
-    subjects = resolve_subjects(workspace, request)
+    subjects = resolve_subjects(workspace, request, version)
     output_limit = request.max_output_tokens or version.max_output_tokens
     for subject in subjects:
         check_compatible(version, subject, output_limit=output_limit)
@@ -245,12 +246,13 @@ def _plan(
 ) -> dict[str, Any]:
     benchmark = benchmark_document(version)
     fee = max((subject.price.fee_percent for subject in subjects), default=Decimal(0))
+    answers = answers_of(subjects, coverage.ordinals)
     return {
         "benchmark": benchmark,
         "benchmarks": [benchmark],
         "coverage": coverage.document,
         "task_list_sha256": coverage.sha256,
-        "subjects": [_subject_document(index, subject, output_limit) for index, subject in enumerate(subjects)],
+        "subjects": [_subject_document(index, subject, output_limit, answers[index]) for index, subject in enumerate(subjects)],
         "total_tasks": coverage.count,
         "attempts_per_task": 1,
         "concurrency": request.concurrency,
@@ -268,16 +270,20 @@ def _plan(
             "tries": f"Up to {TRIES_A_CALL} tries a call where the provider fails; only the try that answers is charged.",
         },
         "continuation": reuse.document if reuse else None,
-        "warnings": _warnings(version, manifest, subjects, output_limit, coverage),
+        "warnings": [
+            *_warnings(version, manifest, subjects, output_limit, coverage),
+            *recorded_warnings(subjects, answers, coverage.count),
+        ],
     }
 
 
-def _subject_document(index: int, subject: ResolvedSubject, output_limit: int) -> dict[str, Any]:
+def _subject_document(index: int, subject: ResolvedSubject, output_limit: int, answers: int | None) -> dict[str, Any]:
+    """`answers` is how many of the tasks a recorded model has an answer to; None for every other kind."""
     price = subject.price
     return {
         "index": index,
         "label": subject.label,
-        "model": subject.reference(),
+        "model": subject.reference() if answers is None else {**subject.reference(), "answers": answers},
         "external_charges": subject.kind == SubjectKind.CONNECTION,
         "pricing": {
             "input_microusd_per_mtok": _plain(price.input_rate),
@@ -384,6 +390,7 @@ def _terms(
                 "connection_revision": subject.connection.revision if subject.connection else None,
                 "baseline": subject.baseline,
                 "seed": subject.seed,
+                "recorded_model_id": str(subject.recorded.public_id) if subject.recorded else None,
                 "reasoning": subject.reasoning,
                 "fee_percent": _plain(subject.price.fee_percent),
             }

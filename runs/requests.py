@@ -24,7 +24,9 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class SubjectRequest:
-    """One model asked for: `name` is a route ID, a connection's ID or name, a baseline's name, or, without a kind, any of them."""
+    """One model asked for: `name` is a route ID, a connection's ID or name, a baseline's name, a recorded model's ID or name, or,
+    without a kind, any of them.
+    """
 
     kind: SubjectKind | None
     name: str
@@ -120,7 +122,12 @@ def _subjects(body: dict[str, Any]) -> tuple[SubjectRequest, ...]:
     return tuple(_subject(each, f"subjects.{index}") for index, each in enumerate(several))
 
 
-_NAME_FIELDS = {SubjectKind.MANAGED: "route_id", SubjectKind.CONNECTION: "connection_id", SubjectKind.BASELINE: "name"}
+_NAME_FIELDS = {
+    SubjectKind.MANAGED: "route_id",
+    SubjectKind.CONNECTION: "connection_id",
+    SubjectKind.BASELINE: "name",
+    SubjectKind.RECORDED: "recorded_model_id",
+}
 
 
 def _subject(value: Any, where: str) -> SubjectRequest:

@@ -15,7 +15,7 @@ from common.ids import parse_uuid
 from gateway import queries as gateway
 from gateway.baselines import NAMES as BASELINES
 from gateway.metering import FREE, Price
-from gateway.models import Connection
+from gateway.models import Connection, RecordedModel
 from runs.enums import SubjectKind
 from runs.requests import QuoteRequest, SubjectRequest
 from workspaces.models import Workspace
@@ -34,10 +34,11 @@ class ResolvedSubject:
     connection: Connection | None = None
     baseline: str = ""
     seed: int = 0
+    recorded: RecordedModel | None = None
 
     @property
     def price(self) -> Price:
-        """The managed price with the platform fee; free for connections and baselines."""
+        """The managed price with the platform fee; free for connections, baselines and recorded models."""
         if self.rate is None:
             return FREE
         return Price(
@@ -54,6 +55,8 @@ class ResolvedSubject:
             return {"kind": "managed", "route_id": self.route.route_id}
         if self.connection is not None:
             return {"kind": "connection", "connection_id": str(self.connection.public_id), "name": self.connection.name}
+        if self.recorded is not None:
+            return {"kind": "recorded", "recorded_model_id": str(self.recorded.public_id), "name": self.recorded.name}
         return {"kind": "baseline", "name": self.baseline, "seed": self.seed}
 
 
@@ -87,11 +90,13 @@ def check_quotable(version: BenchmarkVersion) -> None:
         raise Refused("benchmark_retired", f"{version.profile_id} takes no new runs. Earlier results stay; choose another version.")
 
 
-def resolve_subjects(workspace: Workspace, request: QuoteRequest) -> list[ResolvedSubject]:
-    """The subjects in the order asked for. Raises Refused `model_not_found`, `ambiguous_model`, `connection_unchecked`,
+def resolve_subjects(workspace: Workspace, request: QuoteRequest, version: BenchmarkVersion) -> list[ResolvedSubject]:
+    """The subjects in the order asked for; the name of a recorded model means that of the version.
+
+    Raises Refused `model_not_found`, `ambiguous_model`, `connection_unchecked`,
     `route_unavailable`, `duplicate_subject`.
     """
-    resolved = [_resolve(workspace, each, request.reasoning) for each in request.subjects]
+    resolved = [_resolve(workspace, each, request.reasoning, version) for each in request.subjects]
     seen: set[str] = set()
     for subject in resolved:
         identity = f"{subject.reference()} {subject.reasoning}"
@@ -113,7 +118,7 @@ def _told_apart(subjects: list[ResolvedSubject]) -> list[ResolvedSubject]:
     return told
 
 
-def _resolve(workspace: Workspace, asked: SubjectRequest, default_reasoning: dict[str, Any]) -> ResolvedSubject:
+def _resolve(workspace: Workspace, asked: SubjectRequest, default_reasoning: dict[str, Any], version: BenchmarkVersion) -> ResolvedSubject:
     reasoning = default_reasoning if asked.reasoning is None else asked.reasoning
     source = "request" if reasoning else "route_default"
     kind, name = asked.kind, asked.name
@@ -121,12 +126,17 @@ def _resolve(workspace: Workspace, asked: SubjectRequest, default_reasoning: dic
         kind = SubjectKind.BASELINE
     if kind is None and name.startswith("connection:"):
         kind, name = SubjectKind.CONNECTION, name.removeprefix("connection:")
+    if kind is None and name.startswith("recorded:"):
+        kind, name = SubjectKind.RECORDED, name.removeprefix("recorded:")
     if kind == SubjectKind.BASELINE:
         if name not in BASELINES:
             raise Refused(
                 "model_not_found", f"There is no baseline {name!r}; there are {', '.join(BASELINES)}.", details={"closest": list(BASELINES)}
             )
         return ResolvedSubject(kind, name, baseline=name, seed=asked.seed)
+    if kind == SubjectKind.RECORDED:
+        recorded = _recorded(workspace, name, version)
+        return ResolvedSubject(kind, recorded.name, recorded=recorded)
     if kind == SubjectKind.CONNECTION:
         connection = _connection(workspace, name)
         return ResolvedSubject(kind, connection.name, reasoning, source, connection=connection)
@@ -151,6 +161,19 @@ def _connection(workspace: Workspace, name: str) -> Connection:
             return connection
     raise Refused(
         "model_not_found", f"There is no connection {name!r} in this workspace.", details={"closest": [each.name for each in known][:5]}
+    )
+
+
+def _recorded(workspace: Workspace, name: str, version: BenchmarkVersion) -> RecordedModel:
+    """The recorded model of that ID or name: the version's own where there is one, else another version's, to be refused as that."""
+    found = list(gateway.find_recorded_models(workspace, name))
+    for each in sorted(found, key=lambda model: model.version_id != version.pk):
+        return each
+    known = gateway.recorded_models_for(workspace).filter(version=version).values_list("name", flat=True)
+    raise Refused(
+        "model_not_found",
+        f"There are no recorded answers {name!r} in this workspace, or they are archived.",
+        details={"closest": list(known[:5])},
     )
 
 

@@ -71,7 +71,7 @@ class SubjectInputs:
     stopped: str = ""
     """The code it was stopped with; empty where it was not."""
     external_charges: bool = False
-    """True for connections: what they cost is not known here, so they are never called the cheapest."""
+    """True for connections and recorded answers: what they cost is not known here, so they are never called the cheapest."""
     benchmark_index: int = 0
     kind: str = "managed"
     reused_microusd: int = 0
@@ -322,7 +322,12 @@ class _Figures:
         return [{"code": code, "count": count} for code, count in sorted(codes.items(), key=lambda item: (-item[1], item[0]))]
 
     def _latency(self) -> dict[str, Any]:
-        """Of graded answers: the least latency that half of them, and 19 of 20, do not exceed, and more such quantiles for drawing."""
+        """Of graded answers: the least latency that half of them, and 19 of 20, do not exceed, and more such quantiles for drawing.
+
+        None for recorded answers: how long they once took is not known.
+        """
+        if self.subject.kind == "recorded":
+            return {"p50": None, "p95": None, "quantiles": None}
         latencies = sorted(ms for ms, status in zip(self.samples.latency_ms, self.samples.status, strict=True) if status == "graded")
         if not latencies:
             return {"p50": None, "p95": None, "quantiles": None}

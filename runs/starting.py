@@ -18,7 +18,7 @@ from common.canonical import canonical_json
 from common.errors import Conflict, Refused
 from common.ids import new_id
 from gateway import queries as gateway
-from gateway.models import Connection
+from gateway.models import Connection, RecordedModel
 from runs.compatibility import route_refusal
 from runs.enums import SubjectKind, SubjectStatus
 from runs.events import append_events
@@ -52,7 +52,7 @@ def _changed(reason: str, message: str) -> Conflict:
 
 
 def _subject_rows(quote: Quote, subject: dict[str, Any], version: BenchmarkVersion, output_limit: int) -> dict[str, Any]:
-    rows: dict[str, Any] = {"route": None, "rate": None, "connection": None}
+    rows: dict[str, Any] = {"route": None, "rate": None, "connection": None, "recorded_model": None}
     if subject["kind"] == SubjectKind.MANAGED:
         rows["rate"] = RouteRate.objects.select_related("route").get(public_id=subject["rate_id"])
         route = rows["route"] = rows["rate"].route
@@ -71,6 +71,14 @@ def _subject_rows(quote: Quote, subject: dict[str, Any], version: BenchmarkVersi
         if connection.checked_at is None:
             raise _changed("connection_unchecked", f"The connection {connection.name!r} did not answer when it was last checked.")
         rows["connection"] = connection
+    elif subject["kind"] == SubjectKind.RECORDED:
+        try:
+            recorded = gateway.get_recorded_model(quote.workspace, subject["recorded_model_id"])
+        except RecordedModel.DoesNotExist:
+            raise _changed("recorded_model_gone", f"The recorded answers {subject['label']!r} are no longer there.") from None
+        if recorded.archived_at is not None:
+            raise _changed("recorded_model_archived", f"The recorded answers {subject['label']!r} were archived.")
+        rows["recorded_model"] = recorded
     return rows
 
 

@@ -12,6 +12,7 @@ _STOPPED = {
     "silent_zero": "Stopped: its first answers were empty or cut off before an answer",
     "provider_unavailable": "Stopped: the provider did not answer for 15 minutes",
     "cancelled": "Cancelled",
+    "no_recorded_answer": "The recording has no answer to this task",
 }
 
 _METHODS = {
@@ -53,6 +54,8 @@ _WARNINGS = {
     "output_limit_differs": ("Another answer limit", "warn"),
     "not_full_coverage": ("Not the full benchmark", "info"),
     "baseline_subject": ("Baselines are not models", "info"),
+    "recorded_answers": ("A recording, not a live model", "info"),
+    "recorded_answers_missing": ("Tasks without a recorded answer", "warn"),
 }
 
 _ROLES = {"system": "System message", "user": "User message", "assistant": "Assistant message"}

@@ -17,7 +17,7 @@ from catalog.enums import Grader, VersionState
 from catalog.manifests import TaskRow, build_manifest
 from catalog.models import Benchmark, BenchmarkVersion, ModelRoute, Provider, RouteRate
 from common.crypto import encrypt
-from gateway.models import Connection
+from gateway.models import Connection, RecordedAnswer, RecordedModel
 from workspaces.actions import create_api_key
 from workspaces.actors import SYSTEM
 from workspaces.enums import Role, Scope
@@ -168,3 +168,17 @@ def make_connection(
         checked_at=timezone.now() if checked else None,
         **fields,
     )
+
+
+def make_recorded_model(
+    version: BenchmarkVersion, answers: Mapping[str, str], *, workspace: Workspace, name: str = "old-model"
+) -> RecordedModel:
+    """Answers by task ID that a model once gave to the version's tasks, all recorded as ended by themselves and without an old verdict."""
+    model = RecordedModel.objects.create(
+        workspace=workspace, version=version, name=name, source={"format": "predictions", "file": "old.jsonl"}, answer_count=len(answers)
+    )
+    tasks = dict(version.tasks.filter(task_id__in=answers).values_list("task_id", "pk"))
+    RecordedAnswer.objects.bulk_create(
+        RecordedAnswer(model=model, task_id=tasks[task_id], text=text, finish_reason="stop") for task_id, text in answers.items()
+    )
+    return model

@@ -16,7 +16,8 @@ from runs.enums import SampleStatus
 
 log = structlog.get_logger(__name__)
 
-BASELINE_CHUNK = 250
+CHUNK = 250
+NO_RECORDED_ANSWER = "no_recorded_answer"
 
 
 async def attempt(client: ChatClient, lease: Lease, work: SubjectWork, cell: Cell) -> None:
@@ -60,25 +61,42 @@ def give_back(lease: Lease, cell: Cell) -> None:
     lease.pending.appendleft(cell.spec)
 
 
-def answer_baseline(lease: Lease, work: SubjectWork) -> bool:
-    """Answer a chunk at once, no more, so that other subjects' calls are not kept waiting. Returns whether there was anything."""
-    assert work.baseline is not None
+def answer_at_once(lease: Lease, work: SubjectWork) -> bool:
+    """Answer a chunk of a baseline's or a recording's cells, no more, so that other subjects' calls are not kept waiting.
+
+    Returns whether there was anything.
+    """
     answered = False
-    for _ in range(min(BASELINE_CHUNK, len(lease.pending))):
+    for _ in range(min(CHUNK, len(lease.pending))):
         if lease.pending[0].position >= lease.sent_through:
             break
         answered = True
         spec = lease.pending.popleft()
         cell = Cell(spec, 0, new_id())
-        record = _record(lease, work, cell, CallOutcome.ANSWERED)
-        record.finish_reason, record.served_model = "stop", work.view.baseline
         try:
-            record.response = work.baseline(spec.task_id, spec.values, spec.reference)
-            lease.outcomes.append(_outcome(work, cell, record))
+            lease.outcomes.append(_by_baseline(lease, work, cell) if work.baseline is not None else _by_recording(lease, work, cell))
         except Exception:
-            log.exception("engine.baseline_failed", run=str(lease.grant.run_public_id), position=spec.position)
+            log.exception("engine.answer_failed", run=str(lease.grant.run_public_id), position=spec.position)
             lease.outcomes.append(_internal_error(cell))
     return answered
+
+
+def _by_baseline(lease: Lease, work: SubjectWork, cell: Cell) -> Outcome:
+    assert work.baseline is not None
+    record = _record(lease, work, cell, CallOutcome.ANSWERED)
+    record.finish_reason, record.served_model = "stop", work.view.baseline
+    record.response = work.baseline(cell.spec.task_id, cell.spec.values, cell.spec.reference)
+    return _outcome(work, cell, record)
+
+
+def _by_recording(lease: Lease, work: SubjectWork, cell: Cell) -> Outcome:
+    """The stored answer, graded. Where there is none, nobody knows what the model would have said: an error, neither wrong nor empty."""
+    answer = lease.answers.pop(cell.spec.task_pk, None)
+    if answer is None:
+        return Outcome(cell.spec, cell.public_id, SampleStatus.ERROR, error_code=NO_RECORDED_ANSWER)
+    record = _record(lease, work, cell, CallOutcome.ANSWERED)
+    record.response, record.reasoning, record.finish_reason = answer
+    return _outcome(work, cell, record)
 
 
 def _cut_off(lease: Lease, work: SubjectWork, cell: Cell) -> None:

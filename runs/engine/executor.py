@@ -20,11 +20,11 @@ from common.ids import new_id
 from gateway.actions import remember_quirks
 from gateway.chat import CallError
 from gateway.client import ChatClient
-from runs.engine.attempts import answer_baseline, attempt, give_back
+from runs.engine.attempts import answer_at_once, attempt, give_back
 from runs.engine.granting import Candidate, candidates, take_lease, workspaces_in_turn
 from runs.engine.handing import collect, take_back
 from runs.engine.lane import CellLane, Lane
-from runs.engine.loading import SubjectWork, load_pending, load_subject
+from runs.engine.loading import SubjectWork, load_answers, load_pending, load_subject
 from runs.engine.store import exchange
 from runs.engine.work import Ack, Batch, Cell, Grant, Lease, Stop
 
@@ -147,7 +147,9 @@ class Executor:
         try:
             if grant.subject_id not in self.subjects:
                 self.subjects[grant.subject_id] = await sync_to_async(load_subject)(grant.subject_id)
-            lease.pending = await sync_to_async(load_pending)(grant, self.subjects[grant.subject_id].runner)
+            work = self.subjects[grant.subject_id]
+            lease.pending = await sync_to_async(load_pending)(grant, work.runner)
+            lease.answers = await sync_to_async(load_answers)(work, lease.pending) if work.recorded_id is not None else {}
         except DatabaseError:
             log.exception("engine.load_failed", run=str(grant.run_public_id), shard=grant.shard_id)
             lease.is_closing = True  # given back, and read again by who takes it next
@@ -192,8 +194,8 @@ class Executor:
         if lease.is_closing or lane.closing or not lease.is_primed:
             return
         work = self.subjects[subject_id]
-        if work.baseline is not None:
-            if answer_baseline(lease, work):
+        if work.calls_nothing:
+            if answer_at_once(lease, work):
                 self._woken.set()
             return
         room = lane.room()

@@ -111,7 +111,7 @@ def _batch(lease: Lease, lane: Lane, work: SubjectWork | None, now: float) -> Ba
 
 def _mark(lease: Lease, lane: Lane, work: SubjectWork) -> int:
     """How far cells may have been sent after this write: ahead of the next one by a block; all of a shard that is worked out of order."""
-    if lease.is_starved or work.baseline is not None:
+    if lease.is_starved or work.calls_nothing:
         return lease.grant.stop
     if not lease.pending:
         return lease.sent_through

@@ -1,6 +1,7 @@
 """Reading what a lease works from: its subject, and the cells of its shard that have no sample yet."""
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -12,6 +13,7 @@ from gateway.chat import CallError, Target
 from gateway.enums import ErrorCode
 from gateway.metering import FREE, Price
 from gateway.models import Connection
+from gateway.recorded import RecordedText, read_answers
 from gateway.targets import target_of_connection, target_of_route
 from runs.engine.work import Grant, SubjectView
 from runs.enums import SubjectKind, SubjectStatus
@@ -21,15 +23,22 @@ from runs.runners.builtin import BuiltinRunner, TaskSpec
 
 @dataclass(slots=True)
 class SubjectWork:
-    """A subject with what answers for it: a target to call, or a baseline."""
+    """A subject with what answers for it: a target to call, a baseline, or a recording."""
 
     view: SubjectView
     runner: BuiltinRunner
     target: Target | None = None
     baseline: Baseline | None = None
+    recorded_id: int | None = None
+    """The recorded model whose answers it gives; they come with each lease."""
     owner: ModelRoute | Connection | None = None
     """Whose endpoint it is; what it was found to refuse is remembered there."""
     quirks: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def calls_nothing(self) -> bool:
+        """Whether its answers are at hand, without a call."""
+        return self.target is None
 
 
 @lru_cache(maxsize=16)
@@ -66,6 +75,8 @@ def load_subject(subject_id: int) -> SubjectWork:
     runner = _runner(version.pk, version.sha256)
     if subject.kind == SubjectKind.BASELINE:
         return SubjectWork(view, runner, baseline=make_baseline(subject.baseline, seed=subject.seed, version=runner.version))
+    if subject.kind == SubjectKind.RECORDED:
+        return SubjectWork(view, runner, recorded_id=subject.recorded_model_id)
     if subject.connection is not None:
         if subject.connection.deleted_at is not None or subject.connection.revision != subject.connection_revision:
             raise CallError(ErrorCode.CONNECTION_CHANGED, "The connection was changed or deleted after the start. Start a new run.")
@@ -101,3 +112,8 @@ def load_pending(grant: Grant, runner: BuiltinRunner) -> deque[TaskSpec]:
     done.update(shard.unknown)
     wanted = {ordinals[position]: position for position in range(grant.start, grant.stop) if position not in done}
     return deque(runner.tasks(wanted)) if wanted else deque()
+
+
+def load_answers(work: SubjectWork, pending: Iterable[TaskSpec]) -> dict[int, RecordedText]:
+    """A recording's answers to the tasks, by the tasks' keys; empty for every other subject. A task without one is not among them."""
+    return read_answers(work.recorded_id, [spec.task_pk for spec in pending]) if work.recorded_id is not None else {}

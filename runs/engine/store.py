@@ -318,7 +318,7 @@ def _note_state(subject: Subject, batch: Batch, now: datetime, events: list[RunE
         subject.notes = [*subject.notes, DUPLICATE_CHARGE]
     _note_waiting(subject, batch, now, events)
     stop = batch.stop
-    if stop is None and subject.first_unusable >= UNUSABLE_STOPS:
+    if stop is None and subject.first_unusable >= UNUSABLE_STOPS and subject.kind != SubjectKind.RECORDED:
         stop = Stop(
             "silent_zero",
             f"{subject.first_unusable} of its first {subject.first_answers} answers were empty, or cut off before an answer. Raise "

@@ -17,7 +17,7 @@ from gateway.enums import ErrorCode
 from runs.engine.ending import consider_ending
 from runs.engine.granting import LIVE, candidates
 from runs.engine.store import DUPLICATE_CHARGE, RunEvent, is_finished, note_finished, stored_event, wake_parked
-from runs.enums import Phase, SampleStatus, SubjectKind, SubjectStatus
+from runs.enums import CALLS_NOTHING, Phase, SampleStatus, SubjectKind, SubjectStatus
 from runs.events import append_events
 from runs.jobs import FINALIZE, WORK
 from runs.models import Run, Sample, Shard, Subject
@@ -94,8 +94,8 @@ def wake_workspace(workspace_id: int) -> int:
 
 
 def _suspects(shard: Shard, subject: Subject) -> list[int]:
-    """Positions under the shard's mark that are not finished: they were perhaps sent. A baseline sends nothing."""
-    if subject.kind == SubjectKind.BASELINE:
+    """Positions under the shard's mark that are not finished: they were perhaps sent. Baselines and recordings send nothing."""
+    if subject.kind in CALLS_NOTHING:
         return []
     done = set(
         Sample.objects.filter(subject=subject, position__gte=shard.start, position__lt=shard.sent_through).values_list(

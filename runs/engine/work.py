@@ -9,6 +9,7 @@ from uuid import UUID
 from catalog.graders import Verdict
 from gateway.calls import CallRecord
 from gateway.metering import Price
+from gateway.recorded import RecordedText
 from runs.engine.lane import CellLane
 from runs.runners.builtin import TaskSpec
 
@@ -137,6 +138,8 @@ class Lease:
     pending: deque[TaskSpec]
     slots: int
     sent_through: int
+    answers: dict[int, RecordedText] = field(default_factory=dict)
+    """Where the subject is a recording: its answers to what is pending, by the tasks' keys."""
     is_primed: bool = False
     """Whether the first write has given it a slice and a mark."""
     running: set[Cell] = field(default_factory=set)

@@ -31,10 +31,11 @@ _REASONING = {
 }
 _MODEL = {
     "oneOf": [
-        _text(200, description="A route's ID or name, `connection:ID`, or a baseline's name."),
+        _text(200, description="A route's ID or name, `connection:ID`, `recorded:ID` or its name, or a baseline's name."),
         _object({"kind": {"const": "managed"}, "route_id": _text(200), "reasoning": _REASONING}, "kind", "route_id"),
         _object({"kind": {"const": "connection"}, "connection_id": _text(200), "reasoning": _REASONING}, "kind", "connection_id"),
         _object({"kind": {"const": "baseline"}, "name": _text(200), "seed": _SEED}, "kind", "name"),
+        _object({"kind": {"const": "recorded"}, "recorded_model_id": _text(200)}, "kind", "recorded_model_id"),
     ]
 }
 _COVERAGE = {
@@ -124,7 +125,11 @@ class ContinueBody(Strict):
 class RunsQuery(ListQuery):
     status = Choice(choices=RunStatus.values, required=False)
     benchmark = Text(required=False, max_length=200, help_text="A slug or a version's ID.")
-    model = Text(required=False, max_length=200, help_text="A subject's label, a route's or a connection's ID, or a baseline's name.")
+    model = Text(
+        required=False,
+        max_length=200,
+        help_text="A subject's label, the ID of a route, a connection or a recorded model, or a baseline's name.",
+    )
     id_prefix = serializers.RegexField(r"^[0-9a-fA-F-]{1,36}$", required=False, help_text="The first digits of a run's ID.")
 
 

@@ -15,7 +15,7 @@ from common.errors import Forbidden, Refused
 from common.web import is_fragment_request, page, redirect_to, render_page
 from gateway import queries as gateway
 from gateway.baselines import NAMES as BASELINES
-from gateway.models import Connection
+from gateway.models import Connection, RecordedModel
 from runs import actions, queries
 from runs.compatibility import Refusal, route_refusal
 from runs.enums import CoverageMode
@@ -42,6 +42,7 @@ from workspaces.queries import get_workspace_of, required_workspace
 from workspaces.requests import PersonRequest
 
 BENCHMARKS_SHOWN = 50
+RECORDED_SHOWN = 100
 DRAFT = "evaluation_setup"
 """Where the session keeps the setup that was last worked on."""
 MOST_KEPT = 8000
@@ -259,4 +260,14 @@ def _options(workspace: Workspace, version: BenchmarkVersion, setup: Setup) -> d
         unchecked = None if connection.checked_at else Refusal("connection_unchecked", "Check this connection before it is quoted.")
         own.append(Option(value, connection.name, value in chosen, connection=connection, refusal=unchecked))
     floors = [Option(f"baseline:{name}", name, f"baseline:{name}" in chosen, note=BASELINE_WORDS.get(name, "")) for name in BASELINES]
-    return {"managed": managed, "connections": own, "baselines": floors}
+    recorded = [
+        Option(f"recorded:{model.public_id}", model.name, f"recorded:{model.public_id}" in chosen, note=_recorded_note(model, version))
+        for model in gateway.recorded_models_for(workspace).filter(version=version)[:RECORDED_SHOWN]
+    ]
+    return {"managed": managed, "connections": own, "baselines": floors, "recorded": recorded}
+
+
+def _recorded_note(model: RecordedModel, version: BenchmarkVersion) -> str:
+    """What a recording covers, in words."""
+    covered = "all" if model.answer_count == version.task_count else f"{model.answer_count:,} of the"
+    return f"Recorded answers to {covered} {version.task_count:,} tasks · free, no model is called"
