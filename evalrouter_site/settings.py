@@ -243,6 +243,21 @@ WELCOME_CREDIT_MICROUSD = env_int("WELCOME_CREDIT_MICROUSD", 5_000_000)
 PLATFORM_FEE_PERCENT = Decimal(env_str("PLATFORM_FEE_PERCENT", "5"))
 EMPTY_ANSWERS_UNCHARGED_A_DAY = env_int("EMPTY_ANSWERS_UNCHARGED_A_DAY", 200)
 
+# ── Imports ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+UPLOAD_MAX_BYTES = env_int("UPLOAD_MAX_BYTES", 256 * 1024 * 1024)
+UPLOAD_MAX_FILES = env_int("UPLOAD_MAX_FILES", 8)
+UPLOADS_A_DAY = env_int("UPLOADS_A_DAY", 10)
+UPLOADS_OPEN = env_int("UPLOADS_OPEN", 2)
+UPLOADS_ACTIVE = env_int("UPLOADS_ACTIVE", 1_000)
+UPLOAD_LEAST_AVAILABLE_MICROUSD = env_int("UPLOAD_LEAST_AVAILABLE_MICROUSD", 5_000_000)
+WORKSPACE_STORAGE_BYTES = env_int("WORKSPACE_STORAGE_BYTES", 5 * 1024**3)
+BENCHMARK_MAX_BYTES = env_int("BENCHMARK_MAX_BYTES", 64 * 1024 * 1024)
+BENCHMARK_MAX_ROWS = env_int("BENCHMARK_MAX_ROWS", 100_000)
+BENCHMARKS_CREATED_A_DAY = env_int("BENCHMARKS_CREATED_A_DAY", 10)
+BENCHMARKS_ACTIVE = env_int("BENCHMARKS_ACTIVE", 1_000)
+GITHUB_MAX_BYTES = env_int("GITHUB_MAX_BYTES", 16 * 1024 * 1024)
+
 # ── Runs ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 QUOTE_LIFETIME_SECONDS = env_int("QUOTE_LIFETIME_SECONDS", 30 * 60)
@@ -257,6 +272,16 @@ ENGINE_SWEEP_SECONDS = env_float("ENGINE_SWEEP_SECONDS", 5)
 ENGINE_TURN_SECONDS = env_float("ENGINE_TURN_SECONDS", 30)
 PROVIDER_TIMEOUT_SECONDS = env_float("PROVIDER_TIMEOUT_SECONDS", 600)
 PROVIDER_UNAVAILABLE_SECONDS = env_float("PROVIDER_UNAVAILABLE_SECONDS", 15 * 60)
+
+# ── Hugging Face ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+HUGGINGFACE_IMPORTS = env_bool("HUGGINGFACE_IMPORTS", default=True)
+HF_ENDPOINT = (env_str("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+"""The Hub, or a mirror of it. It is told the tokens that people give for an import."""
+HF_FILE_HOSTS = env_list("HF_FILE_HOSTS") or ["huggingface.co", "hf.co"]
+"""Hosts, with those below them, that the Hub may send a download to: `name` or `name:port`. They are told no token."""
+HF_IMPORT_SECONDS = env_float("HF_IMPORT_SECONDS", 75)
+"""The longest that one import may take on the network; below the 120 seconds for which an idempotency key is held."""
 
 # ── The queue ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -289,6 +314,8 @@ CELERY_BEAT_SCHEDULER = "evalrouter_site.beat:MemoryScheduler"
 CELERY_BEAT_SCHEDULE = {
     "runs.sweep": {"task": "runs.sweep", "schedule": ENGINE_SWEEP_SECONDS, "options": {"expires": ENGINE_SWEEP_SECONDS}},
     "runs.expire_content": {"task": "runs.expire_content", "schedule": 24 * 3600.0},
+    "imports.expire_uploads": {"task": "imports.expire_uploads", "schedule": 600.0, "options": {"expires": 600.0}},
+    "imports.sweep_files": {"task": "imports.sweep_files", "schedule": 24 * 3600.0},
     "common.forget_answers": {"task": "common.forget_answers", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }
 

@@ -56,7 +56,9 @@ class UploadFile(models.Model):
     """As announced; more is never taken."""
     received = models.PositiveBigIntegerField(default=0)
     staging_key = models.CharField(max_length=255, blank=True)
-    """Where the part that has arrived lies until the upload is completed."""
+    """The folder where what has arrived lies until the upload is completed; another one each time the file is begun anew."""
+    parts = models.JSONField(default=list)
+    """The stored parts in their order: [[key, bytes], …]. Together they are what was received."""
     content = models.ForeignKey(DataFile, on_delete=models.PROTECT, null=True, related_name="+")
     rows = models.PositiveIntegerField(null=True)
     reading = models.JSONField(default=dict)

@@ -85,6 +85,7 @@ def resolve_encoding(file: BinaryIO, stated: str | None) -> Encoding:
     raise unreadable(
         f'The file begins as {certain}, but line {misfit.line} is not. Save it as UTF-8, or set "encoding" to what it is in.',
         line=misfit.line,
+        key="encoding",
     )
 
 

@@ -5,11 +5,12 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from common.errors import Refused
+from imports.limits import limits
 from imports.reading.delimited import open_delimited
 from imports.reading.encoding import resolve_encoding
 from imports.reading.json_rows import open_json
 from imports.reading.parquet import open_parquet
-from imports.reading.rows import MAX_BYTES, RowStream, unreadable
+from imports.reading.rows import RowStream, unreadable
 
 FORMATS = ("jsonl", "csv", "parquet")
 _BY_SUFFIX = {
@@ -43,13 +44,15 @@ def open_rows(
     header: bool = True,
     delimiter: str | None = None,
     encoding: str | None = None,
+    max_bytes: int | None = None,
 ) -> RowStream:
-    """The rows of a seekable binary file, which stays open and belongs to the caller.
+    """The rows of a seekable binary file, which stays open and belongs to the caller. `max_bytes` is what a benchmark may be made of
+    unless said otherwise.
 
     Raises `Refused`: `private_benchmark_too_large`, `upload_row_limit`, `byob_unknown_format`, `byob_unreadable_file`.
     """
-    size, sha256 = _measure(file)
-    format = format or _format_of(filename)
+    size, sha256 = _measure(file, max_bytes or limits().max_benchmark_bytes)
+    format = format or format_of(filename)
     file.seek(0)
     _check_signature(file.read(64), format)
     if format == "parquet":
@@ -63,14 +66,14 @@ def open_rows(
     )
 
 
-def _measure(file: BinaryIO) -> tuple[int, str]:
+def _measure(file: BinaryIO, most: int) -> tuple[int, str]:
     """The size in bytes and the SHA-256. The limit is checked before anything is read."""
     size = file.seek(0, 2)
     if size is None:  # Django's file wrappers seek without an answer
         size = file.tell()
-    if size > MAX_BYTES:
-        message = f"The file has {size:,} bytes; a private benchmark takes at most {MAX_BYTES:,} (64 MiB). Split it or take a sample."
-        raise Refused("private_benchmark_too_large", message, status=413, details={"bytes": size, "limit": MAX_BYTES})
+    if size > most:
+        message = f"The file has {size:,} bytes; a private benchmark takes at most {most:,}. Split it or take a sample."
+        raise Refused("private_benchmark_too_large", message, status=413, details={"bytes": size, "limit": most})
     if size == 0:
         raise unreadable("The file is empty.")
     digest = hashlib.sha256()
@@ -80,7 +83,8 @@ def _measure(file: BinaryIO) -> tuple[int, str]:
     return size, digest.hexdigest()
 
 
-def _format_of(filename: str) -> str:
+def format_of(filename: str) -> str:
+    """The format that the name's ending says. Raises `byob_unknown_format`."""
     suffix = PurePath(filename).suffix.lower()
     if suffix not in _BY_SUFFIX:
         known = ", ".join(_BY_SUFFIX)

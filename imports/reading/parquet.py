@@ -6,14 +6,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from common.errors import Refused
-from imports.reading.rows import MAX_ROWS, Column, Kind, Number, Row, RowStream, too_many_rows, unreadable
+from imports.limits import limits
+from imports.reading.rows import Column, Kind, Number, Row, RowStream, too_many_rows, unreadable
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
-MAX_VALUES = 50 * MAX_ROWS
+MAX_VALUES = 5_000_000
 _BATCH_ROWS = 128
 _ZERO_FRACTION = re.compile(r"\.0+(?!\d)")
 
@@ -22,7 +23,7 @@ def open_parquet(file: BinaryIO, *, size: int, sha256: str) -> RowStream:
     """The stream of a Parquet file. Raises `Refused` where its footer cannot be read or names too many rows."""
     parquet = _opened(file)
     schema, count = parquet.schema_arrow, parquet.metadata.num_rows
-    if count > MAX_ROWS:
+    if count > limits().max_rows:
         raise too_many_rows(count)
     kinds = {field.name: _kind(field.type) for field in schema}
 
@@ -31,7 +32,7 @@ def open_parquet(file: BinaryIO, *, size: int, sha256: str) -> RowStream:
         yield from _rows(file, frozenset(readable if wanted is None else readable & wanted))
 
     columns = tuple(Column(field.name, kinds[field.name]) for field in schema)
-    return RowStream(format="parquet", bytes=size, sha256=sha256, columns=columns, read=read)
+    return RowStream(format="parquet", bytes=size, sha256=sha256, columns=columns, read=read, count=count)
 
 
 def _opened(file: BinaryIO, dictionaries: list[str] | None = None) -> "pq.ParquetFile":

@@ -8,9 +8,8 @@ from typing import Any
 
 from common.errors import Refused
 from common.redaction import redact
+from imports.limits import limits
 
-MAX_BYTES = 64 * 1024 * 1024
-MAX_ROWS = 100_000
 MAX_RECORD_CHARS = 4 * 1024 * 1024
 """The longest single row of a text file. It bounds the memory of one row, whatever the file is made of."""
 
@@ -74,6 +73,8 @@ class RowStream:
     delimiter: str | None = None
     header: bool | None = None
     warnings: tuple[Warned, ...] = field(default=())
+    count: int | None = None
+    """How many rows there are, where the file itself says so."""
     headerless: "Callable[[], RowStream] | None" = None
     """The same file read as one without a header, where its first row was taken for one."""
 
@@ -90,17 +91,18 @@ class RowStream:
 
     def rows(self, names: Collection[str] | None = None) -> Iterator[Row]:
         """The rows from the first one on, with the values of the named columns alone (None: all). Raises `Refused` past the row limit."""
+        most = limits().max_rows
         for row in self.read(None if names is None else frozenset(names)):
-            if row.number > MAX_ROWS:
+            if row.number > most:
                 raise too_many_rows()
             yield row
 
 
 def too_many_rows(count: int | None = None) -> Refused:
-    has = f"has {count:,} rows" if count else f"has more than {MAX_ROWS:,} rows"
-    return Refused(
-        "upload_row_limit", f"The file {has}; at most {MAX_ROWS:,} can be imported. Split it or take a sample of it.", status=413
-    )
+    most = limits().max_rows
+    has = f"has {count:,} rows" if count else f"has more than {most:,} rows"
+    message = f"The file {has}; at most {most:,} can be imported. Split it or take a sample of it."
+    return Refused("upload_row_limit", message, status=413, details={"limit": most})
 
 
 def unreadable(message: str, **details: Any) -> Refused:

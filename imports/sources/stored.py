@@ -20,3 +20,5 @@ class StoredSource:
     """What the source itself states, verified when it was fetched; empty for an upload."""
     origin: dict[str, Any] = field(default_factory=dict)
     """What a version's manifest records of where it is from: {"repository", "commit", "path", "receipt_sha256"}."""
+    rows: int | None = None
+    """How many rows it has, where they were counted before."""

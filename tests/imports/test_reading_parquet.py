@@ -14,7 +14,8 @@ import pytest
 
 from common.errors import Refused
 from imports import checks
-from imports.reading import MAX_ROWS, Kind, Row, open_rows
+from imports.limits import limits
+from imports.reading import Kind, Row, open_rows
 from imports.reading import parquet as reader
 from tests.imports.files import CHOICES, SUMS, checked, parquet, problems, prompts
 
@@ -117,10 +118,10 @@ def test_damaged_page_is_refused() -> None:
 
 
 def test_too_many_rows_are_refused_by_the_footer() -> None:
-    content = parquet({"question": pa.nulls(MAX_ROWS + 1, pa.string())})
+    content = parquet({"question": pa.nulls(limits().max_rows + 1, pa.string())})
     with pytest.raises(Refused) as caught:
         open_rows(io.BytesIO(content), "a.parquet")
-    assert (caught.value.code, f"{MAX_ROWS + 1:,} rows" in caught.value.message) == ("upload_row_limit", True)
+    assert (caught.value.code, f"{limits().max_rows + 1:,} rows" in caught.value.message) == ("upload_row_limit", True)
 
 
 def test_columns_that_unpack_to_more_than_the_limit_are_refused_before_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ import json
 import pytest
 
 from common.errors import Refused
-from imports.reading import MAX_BYTES, MAX_ROWS, Row, RowStream, open_rows
+from imports.limits import limits
+from imports.reading import Row, RowStream, open_rows
 from imports.reading.rows import MAX_RECORD_CHARS
 from tests.imports.files import CAPITALS, SUMS, checked, json_lines, problems, prompts
 
@@ -276,7 +277,7 @@ def test_ending_that_says_nothing_needs_a_format() -> None:
 def test_file_over_64_mib_is_refused_before_it_is_read() -> None:
     class Huge(io.BytesIO):
         def seek(self, offset: int, whence: int = 0) -> int:
-            return MAX_BYTES + 1
+            return limits().max_benchmark_bytes + 1
 
         def read(self, size: int | None = -1) -> bytes:
             raise AssertionError("read")
@@ -287,8 +288,8 @@ def test_file_over_64_mib_is_refused_before_it_is_read() -> None:
 
 
 def test_row_past_the_limit_is_refused_while_reading() -> None:
-    assert len(rows_of("a,b\n" + "1,2\n" * MAX_ROWS, "a.csv")) == MAX_ROWS
-    assert refusal("a,b\n" + "1,2\n" * (MAX_ROWS + 1), "a.csv").code == "upload_row_limit"
+    assert len(rows_of("a,b\n" + "1,2\n" * limits().max_rows, "a.csv")) == limits().max_rows
+    assert refusal("a,b\n" + "1,2\n" * (limits().max_rows + 1), "a.csv").code == "upload_row_limit"
 
 
 def test_reading_leaves_the_file_open_and_can_be_repeated() -> None:

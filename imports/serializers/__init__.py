@@ -1,0 +1,1 @@
+"""What the API takes and answers about imports, one module a thing."""
