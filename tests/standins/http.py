@@ -18,13 +18,15 @@ class Request:
 @dataclass(slots=True)
 class Reply:
     """What is sent. A body that is no bytes goes as JSON. `drop` closes without a byte; `cut` sends only so many bytes of the body and
-    closes; `raw` is sent in place of everything else. `delay` is in seconds, and `hold` false leaves out the server's own latency.
+    closes; `raw` is sent in place of everything else. `delay` is in seconds, `drip` the seconds between single bytes of all that is sent,
+    and `hold` false leaves out the server's own latency.
     """
 
     status: int = 200
     body: object = b""
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
+    drip: float = 0.0
     hold: bool = True
     drop: bool = False
     cut: int | None = None
@@ -88,7 +90,13 @@ class Connection(asyncio.Protocol):
             )
             headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **reply.headers}
             head = f"HTTP/1.1 {reply.status} -\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
-            self.transport.write(head.encode("latin-1") + body[: reply.cut])
+            sent = head.encode("latin-1") + body[: reply.cut]
+            for byte in sent if reply.drip else b"":
+                if self.transport.is_closing():
+                    return
+                self.transport.write(bytes((byte,)))
+                await asyncio.sleep(reply.drip)
+            self.transport.write(b"" if reply.drip else sent)
             if reply.cut is not None:
                 self.transport.close()
             else:
