@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -38,6 +39,7 @@ TONES = {
     "bad": {"failed", "error", "stopped", "incorrect", "revoked", "expired", "unknown"},
     "info": {"open", "started", "owner"},
 }
+TONE_OF = {state: tone for tone, states in TONES.items() for state in states}
 WORDS = {"partial": "Interrupted", "ok": "OK", "finalizing": "Writing the result", "in_review": "In review"}
 """States whose stored word is not what a person would say."""
 
@@ -69,6 +71,14 @@ def usd(microusd: int | str | None) -> str:
 
 
 @register.filter
+def usd_aligned(microusd: int | str | None) -> str:
+    """The same for a column: what it has less than six decimals is kept free after it, so that the points stand below each other."""
+    text = usd(microusd)
+    missing = 6 - len(text.partition(".")[2]) if "." in text else 0
+    return format_html('{}<span class="pad" data-pad="{}"></span>', text, "0" * missing) if missing else text
+
+
+@register.filter
 def usd_rounded(microusd: int | None) -> str:
     """Micro-USD as USD in whole cents, rounded down: what may be spent is never shown as more than it is."""
     return NONE if microusd is None else format_usd(int(microusd) // 10_000 * 10_000)
@@ -94,6 +104,8 @@ def number(value: float | str | Decimal | None) -> str:
     """A number with separators: "1,319", an em dash for none."""
     if value is None or value == "":
         return NONE
+    if isinstance(value, int):
+        return f"{value:,}"
     amount = Decimal(str(value))
     return f"{int(amount):,}" if amount == amount.to_integral_value() else f"{amount.normalize():,f}"
 
@@ -194,7 +206,7 @@ def status_words(status: str | None) -> str:
 @register.filter
 def status_tone(status: str | None) -> str:
     """The tone of a state's badge: good, bad, warn, info, live or neutral."""
-    return next((tone for tone, states in TONES.items() if str(status) in states), "neutral")
+    return TONE_OF.get(str(status), "neutral")
 
 
 @register.filter
@@ -226,8 +238,9 @@ def message_tone(message: Message) -> str:
 
 
 @register.simple_tag
+@lru_cache(maxsize=256)
 def icon(name: str) -> SafeString:
-    """A drawing of `static/img/icons.svg`, for decoration: words always stand beside it."""
+    """A drawing of `static/img/icons.svg`, for decoration: words always stand beside it. Pages have dozens, so each is put together once."""
     return format_html(
         '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>', static("img/icons.svg"), name
     )

@@ -74,6 +74,9 @@ def test_landing_page_of_a_signed_in_person_leads_to_work(owner: User, sign_in: 
     [
         ("{{ 4200|usd }} {{ none|usd }} {{ '4200'|usd }}", "$0.0042 — $0.0042"),
         ("{{ 1239999|usd_rounded }}", "$1.23"),
+        ("{{ 410|usd_aligned }}", '$0.00041<span class="pad" data-pad="0"></span>'),
+        ("{{ 410123|usd_aligned }}", "$0.410123"),
+        ("{{ none|usd_aligned }}", "—"),
         ("{{ 0.5625|percent }} {{ 0.56254|percent:2 }} {{ 1|percent:0 }} {{ none|percent }}", "56.3% 56.25% 100% —"),
         ("{{ 1319|number }} {{ 0.5|number }} {{ '1000000'|number }} {{ none|number }}", "1,319 0.5 1,000,000 —"),
         (
