@@ -1,6 +1,8 @@
 """Files kept by their content. A private file lies under its workspace and is never shared or compared with another's."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO
@@ -69,17 +71,30 @@ def forget_content(workspace: Workspace, sha256: str) -> bool:
     return True
 
 
+def put_file(workspace: Workspace | None, fileobj: IO[bytes]) -> Content:
+    """Put the rest of the file into the storage, read in chunks; `keep_content` or `forget_content` follows, as after `save_content`."""
+    with _copied(fileobj) as (copy, sha256, size):
+        return save_content(workspace, copy, sha256, size)
+
+
 def store_file(workspace: Workspace | None, name: str, fileobj: IO[bytes]) -> DataFile:
     """Store the rest of the file, read in chunks, and give its row; the same content in the same place is stored once."""
+    with _copied(fileobj) as (copy, sha256, size):
+        content = save_content(workspace, copy, sha256, size)
+        with transaction.atomic():
+            return keep_content(workspace, name, content, copy)
+
+
+@contextmanager
+def _copied(fileobj: IO[bytes]) -> Iterator[tuple[IO[bytes], str, int]]:
+    """A copy that nobody else writes, its SHA-256 and its size in bytes."""
     digest, size = hashlib.sha256(), 0
     with SpooledTemporaryFile(max_size=IN_MEMORY) as copy:
         while chunk := fileobj.read(CHUNK):
             digest.update(chunk)
             size += len(chunk)
             copy.write(chunk)
-        content = save_content(workspace, copy, digest.hexdigest(), size)
-        with transaction.atomic():
-            return keep_content(workspace, name, content, copy)
+        yield copy, digest.hexdigest(), size
 
 
 def storage_key(workspace: Workspace | None, sha256: str) -> str:

@@ -22,12 +22,16 @@ MIN_GUARDED_CHARS = 20
 MAX_PROBLEMS = 50
 MAX_EXAMPLES = 10
 PREVIEW_ROWS = 3
+WITHOUT_COLUMN = "Map another column, or leave such rows out with leave_out_leaking_rows."
 
-_ANSWER_IN_INPUT = "byob_answer_in_input"
+ANSWER_IN_INPUT = "byob_answer_in_input"
 _DUPLICATE_ID = "byob_duplicate_id"
 _INVALID_ROWS = "byob_invalid_rows"
 _LETTERS_STATED = re.compile(r"\bA\s*(?:-|–|—|to|through)\s*([B-Z])\b|\bA(?:\s*,\s*[B-Y])*,?\s*(?:and|or)\s+([B-Z])\b")
 _comparable = normalizer()
+
+type OnProblem = Callable[[int, int | None, str, str], None]
+"""Called with a bad row's number, its line, the column at fault (empty: the row as a whole) and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +42,23 @@ class Checked:
     preview: list[dict[str, Any]]
     """The first rows as the model would receive them, credentials redacted."""
     warnings: list[Warned]
+    left_out: list[int]
+    """The numbers of all rows that hold their own answer, where the manifest leaves them out. `rows` does not count them."""
+    left_out_listed: list[dict[str, Any]]
+    """The first of them, with their IDs and the column at fault."""
 
 
-def check_rows(stream: RowStream, manifest: ImportManifest, template: dict[str, Any]) -> Checked:
+def check_rows(
+    stream: RowStream,
+    manifest: ImportManifest,
+    template: dict[str, Any],
+    *,
+    tell: Callable[[int], None] | None = None,
+    on_problem: OnProblem | None = None,
+) -> Checked:
     """Read and check every row. `template` is what `catalog.rendering.render_messages` takes as the manifest.
+
+    `tell` is called with the number of each row that is done, `on_problem` with each bad one.
 
     Raises `Refused`: `byob_missing_column`, `byob_unsupported_column`, `byob_unreadable_file`, `upload_row_limit`, `byob_no_rows`,
     `private_benchmark_too_large`, and for the rows `byob_answer_in_input`, `byob_duplicate_id` or `byob_invalid_rows`, whose details
@@ -49,12 +66,14 @@ def check_rows(stream: RowStream, manifest: ImportManifest, template: dict[str, 
     """
     check_columns(manifest.columns, stream)
     mapped = row_mapper(manifest)
-    problems, notes = _Problems(), _Notes(manifest)
+    problems, notes, left_out = _Problems(on_problem), _Notes(manifest), _LeftOut()
     preview: list[dict[str, Any]] = []
     first_rows: dict[str, int] = {}
     count = chars = 0
     for row in stream.rows(manifest.columns.chosen):
         count += 1
+        if tell is not None:
+            tell(count)
         chars += _chars(row.values)
         if chars > MAX_TEXT_CHARS:
             message = f"The mapped columns exceed {MAX_TEXT_CHARS:,} characters by row {row.number}. Take a sample of the rows."
@@ -66,7 +85,11 @@ def check_rows(stream: RowStream, manifest: ImportManifest, template: dict[str, 
                 problems.duplicate(found.task.task_id, first, row.number)
                 raise RowProblem(f'the ID "{found.task.task_id}" is also that of row {first}', code=_DUPLICATE_ID)
             messages = render_messages(template, found.task.values)
-            _check_messages(messages, found, manifest)
+            if (leak := _leak(messages, found, manifest)) is not None:
+                if not manifest.leave_out_leaking_rows:
+                    raise leak
+                left_out.add(found, leak)
+                continue
         except RowProblem as problem:
             problems.add(row.number, row.line, problem, is_unread=bool(row.problem))
             continue
@@ -77,7 +100,10 @@ def check_rows(stream: RowStream, manifest: ImportManifest, template: dict[str, 
     if count == 0:
         raise Refused("byob_no_rows", "The file has no rows.")
     problems.refuse(count, stream)
-    return Checked(count, preview, [*stream.warnings, *notes.warnings()])
+    if len(left_out.numbers) == count:  # then it is no row but the mapping that is wrong
+        raise Refused(ANSWER_IN_INPUT, "Every row would send the model its own answer. Map another column.", details={"total": count})
+    warnings = [*stream.warnings, *left_out.warnings(), *notes.warnings()]
+    return Checked(count - len(left_out.numbers), preview, warnings, left_out.numbers, left_out.listed)
 
 
 def _chars(value: Any) -> int:
@@ -89,29 +115,53 @@ def _chars(value: Any) -> int:
     return sum(map(_chars, value)) if isinstance(value, list) else 0
 
 
-def _check_messages(messages: Sequence[dict[str, str]], row: MappedRow, manifest: ImportManifest) -> None:
+def _leak(messages: Sequence[dict[str, str]], row: MappedRow, manifest: ImportManifest) -> RowProblem | None:
+    """Where the messages hold the row's own answer. Raises `RowProblem` for a prompt that is too long."""
     length = len(messages[-1]["content"])
     if length > MAX_RENDERED:
         raise RowProblem(f"the rendered prompt has {length:,} characters; at most {MAX_RENDERED:,} are allowed")
     guarded = [text for text in map(_comparable, row.answer_texts) if len(text) >= MIN_GUARDED_CHARS]
     if not guarded:
-        return
+        return None
     contents = [_comparable(message["content"]) for message in messages]
     leaked = next((text for text in guarded if any(text in content for content in contents)), None)
     if leaked is None:
-        return
+        return None
     for role, column in manifest.columns.prompt.items():
         if leaked in _comparable(row.task.values[role]):
             words = f"column '{column}', delivered as {{{role}}}, holds the row's own answer"
-            raise RowProblem(words, column=column, code=_ANSWER_IN_INPUT)
+            return RowProblem(words, column=column, code=ANSWER_IN_INPUT)
     where = "system_prompt" if len(contents) > 1 and leaked in contents[0] else "prompt_template"
-    raise RowProblem(f"the messages that {where} makes hold the row's own answer", code=_ANSWER_IN_INPUT)
+    return RowProblem(f"the messages that {where} makes hold the row's own answer", code=ANSWER_IN_INPUT)
+
+
+class _LeftOut:
+    """Rows that hold their own answer and that the manifest wants left out: all numbers, the first ones in words."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.listed: list[dict[str, Any]] = []
+
+    def add(self, row: MappedRow, leak: RowProblem) -> None:
+        self.numbers.append(row.number)
+        if len(self.listed) < MAX_PROBLEMS:
+            entry = {"row": row.number, "task_id": redact(row.task.task_id), "column": leak.column or None, "message": redact(leak.message)}
+            self.listed.append(entry)
+
+    def warnings(self) -> list[Warned]:
+        if not self.numbers:
+            return []
+        several = "1 row holds its" if len(self.numbers) == 1 else f"{len(self.numbers):,} rows hold their"
+        return [
+            Warned("byob_rows_left_out", f"{several} own answer and are left out of the benchmark.", tuple(self.numbers[:MAX_EXAMPLES]))
+        ]
 
 
 class _Problems:
     """The problems of the rows: the first ones in full, all of them counted."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_problem: OnProblem | None = None) -> None:
+        self._on_problem = on_problem
         self._listed: list[dict[str, Any]] = []
         self._codes: Counter[str] = Counter()
         self._missing: Counter[str] = Counter()
@@ -121,6 +171,8 @@ class _Problems:
     def add(self, number: int, line: int | None, problem: RowProblem, *, is_unread: bool) -> None:
         self._codes[problem.code] += 1
         self._unread += is_unread
+        if self._on_problem is not None:
+            self._on_problem(number, line, problem.column, problem.message)
         if problem.code == "byob_missing_column":
             self._missing[problem.column] += 1
         if len(self._listed) < MAX_PROBLEMS:
@@ -145,10 +197,10 @@ class _Problems:
             if times == count:
                 names = dict.fromkeys(name for row in islice(stream.rows(), 100) for name in row.values)
                 raise missing_column(column, list(names))
-        code = next((code for code in (_ANSWER_IN_INPUT, _DUPLICATE_ID) if self._codes[code]), _INVALID_ROWS)
+        code = next((code for code in (ANSWER_IN_INPUT, _DUPLICATE_ID) if self._codes[code]), _INVALID_ROWS)
         several = f"{self._codes[code] if code != _INVALID_ROWS else total:,} of {count:,} rows"
         message = {
-            _ANSWER_IN_INPUT: f"{several} would send the model their own answer. Unmap the column, or leave those rows out.",
+            ANSWER_IN_INPUT: f"{several} would send the model their own answer. {WITHOUT_COLUMN}",
             _DUPLICATE_ID: f"{several} repeat the ID of another. Map columns that are unique together, or no ID.",
             _INVALID_ROWS: f"{several} cannot be used. Correct them and import the file again.",
         }[code]

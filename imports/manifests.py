@@ -75,6 +75,8 @@ class ImportManifest:
     header: bool = True
     delimiter: str | None = None
     encoding: str | None = None
+    leave_out_leaking_rows: bool = False
+    """Whether rows whose prompt holds their own answer are left out, rather than the file refused."""
 
 
 def read_manifest(text: bytes | str) -> ImportManifest:
@@ -130,6 +132,7 @@ def parse_manifest(document: Any) -> ImportManifest:
     encoding = keys.text("encoding")
     if encoding and not known_encoding(encoding):
         keys.problem("encoding", f'"{encoding}" is not an encoding that can be read')
+    leave_out = keys.value("leave_out_leaking_rows", False, lambda value: isinstance(value, bool), "must be true or false")
     keys.value("rights_attestation", False, lambda value: isinstance(value, bool), "must be true or false")
     keys.finish()
     if document.get("rights_attestation") is not True:
@@ -158,6 +161,7 @@ def parse_manifest(document: Any) -> ImportManifest:
         header=header,
         delimiter=checked_delimiter(delimiter) if delimiter is not None else None,
         encoding=known_encoding(encoding) if encoding else None,
+        leave_out_leaking_rows=leave_out,
     )
 
 
@@ -242,7 +246,7 @@ class _Keys:
         (
             *("name", "description", "data", "format", "split", "data_license", "rights_attestation"),
             *("task", "columns", "prompt_template", "system_prompt", "grader_options", "max_output_tokens"),
-            *("answer_pattern", "header", "delimiter", "encoding"),
+            *("answer_pattern", "header", "delimiter", "encoding", "leave_out_leaking_rows"),
         )
     )
 

@@ -1,5 +1,5 @@
 """Every write of the imports, one module a use: `benchmarks`, `uploads`, `fetching`, `drafts`, `recorded`."""
 
-from imports.actions.benchmarks import MAX_ACTIVE, MAX_CREATED_A_DAY, Report, check_benchmark, import_benchmark
+from imports.actions.benchmarks import Report, check_benchmark, check_source, create_from_source, import_benchmark
 
-__all__ = ["MAX_ACTIVE", "MAX_CREATED_A_DAY", "Report", "check_benchmark", "import_benchmark"]
+__all__ = ["Report", "check_benchmark", "check_source", "create_from_source", "import_benchmark"]

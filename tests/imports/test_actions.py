@@ -10,14 +10,15 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from catalog.actions import archive_benchmark
 from catalog.models import Benchmark, BenchmarkVersion, DataFile, Task, TaskContent
 from catalog.queries import get_version, visible_benchmarks
 from common.canonical import sha256_text
 from common.errors import Conflict, Forbidden, Refused
-from imports.actions import MAX_CREATED_A_DAY, check_benchmark, import_benchmark
 from imports.actions import benchmarks as actions
+from imports.actions import check_benchmark, import_benchmark
 from tests.factories import make_benchmark
 from tests.imports.files import CAPITALS, CHOICES, SUMS, json_lines
 from workspaces.actors import SYSTEM, Actor, actor_of_key, actor_of_user
@@ -142,7 +143,7 @@ def test_dry_run_reports_and_creates_nothing(workspace: Workspace) -> None:
     report = check_benchmark(workspace, actor=SYSTEM, file=io.BytesIO(ROWS), filename="a.jsonl", manifest=CAPITALS)
     assert (counts(), files_of(workspace)) == (before, [])
     document = report.document()
-    assert sorted(document) == ["delivery", "preview", "rows", "source", "warnings"]
+    assert sorted(document) == ["delivery", "left_out", "preview", "rows", "source", "warnings"]
     assert (document["rows"], document["warnings"]) == (2, [])
     assert document["preview"][0] == {
         "row": 1,
@@ -185,7 +186,7 @@ def test_private_benchmark_is_not_there_for_another_workspace(workspace: Workspa
 
 def test_daily_limit_is_refused_and_counts_archived_ones(workspace: Workspace, other_workspace: Workspace, owner: User) -> None:
     person = actor_of_user(owner)
-    made = [make_benchmark(workspace=workspace) for _ in range(MAX_CREATED_A_DAY)]
+    made = [make_benchmark(workspace=workspace) for _ in range(10)]
     archive_benchmark(made[0], actor=SYSTEM)
     before = counts()
     with pytest.raises(Conflict) as caught:
@@ -198,13 +199,13 @@ def test_daily_limit_is_refused_and_counts_archived_ones(workspace: Workspace, o
 
 
 def test_daily_limit_does_not_bind_an_operator(workspace: Workspace) -> None:
-    for _ in range(MAX_CREATED_A_DAY):
+    for _ in range(10):
         make_benchmark(workspace=workspace)
     assert imported(workspace, SYSTEM).number == 1
 
 
-def test_limit_of_active_benchmarks_is_refused_until_one_is_archived(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(actions, "MAX_ACTIVE", 2)
+def test_limit_of_active_benchmarks_is_refused_until_one_is_archived(workspace: Workspace, settings: Settings) -> None:
+    settings.BENCHMARKS_ACTIVE = 2
     made = [make_benchmark(workspace=workspace) for _ in range(2)]
     with pytest.raises(Conflict) as caught:
         imported(workspace)

@@ -69,7 +69,7 @@ def test_windows_1252_is_read_with_a_warning_that_shows_it() -> None:
 def test_bytes_of_no_western_text_are_refused_with_their_line_rather_than_guessed(encoding: str) -> None:
     rows = {"shift_jis": "日本,東京", "gb18030": "日本,东京", "euc_kr": "일본,도쿄", "cp1251": "Япония,Токио"}
     refused = refusal(f"id,country,capital\n1,{rows[encoding]}\n".encode(encoding), "a.csv")
-    assert (refused.code, refused.details) == ("byob_unreadable_file", {"line": 2})
+    assert (refused.code, refused.details) == ("byob_unreadable_file", {"line": 2, "key": "encoding"})
 
 
 def test_stated_encoding_is_used_and_strict() -> None:
@@ -80,7 +80,7 @@ def test_stated_encoding_is_used_and_strict() -> None:
 
 def test_misfit_beyond_the_first_chunk_names_its_line() -> None:
     content = b"a,b\n" + b"x,y\n" * 400_000 + b"\x81,\xff\n"
-    assert refusal(content, "a.csv").details == {"line": 400_002}
+    assert refusal(content, "a.csv").details == {"line": 400_002, "key": "encoding"}
 
 
 def test_a_character_across_two_chunks_is_read() -> None:
