@@ -119,7 +119,7 @@ def _wrong(grader: str, options: Mapping[str, Any], reference: Any, choices: Seq
         return [expected.replace(reference, str(int(float(reference)) + 1000), 1) if _is_short(reference) else "0"]
     if grader == Grader.JSON_FIELD_MATCH:
         return ["{}", "[]"]
-    return [written_answer(grader, options, ["something else"], choices), "something else"]
+    return [*(written_answer(grader, options, [other], choices) for other in ("something else", "something")), "something else"]
 
 
 def _is_short(reference: str) -> bool:

@@ -43,14 +43,15 @@ def find_choices(sample: Sample, answer_name: str | None) -> tuple[Choices | Non
         if profile.name == answer_name:
             continue
         rank = names.rank(profile.name, names.CHOICES)
+        is_answer_too = names.rank(profile.name, names.ANSWER) is not None  # `answers` may be the accepted ones
         if profile.list_share > FITS:
             if any(isinstance(item, dict | list) for listed in profile.lists for item in listed or ()):
-                if rank is not None and not profile.is_chat:
+                if rank is not None and not profile.is_chat and not is_answer_too:
                     problems.append(f'The choices in "{profile.name}" are objects. Write them as a list of texts.')
                 continue
             lists = [_usable(listed) for listed in profile.lists]
             fitting = sum(listed is not None for listed in lists) / max(1, len(lists))
-            if fitting > FITS and (rank is not None or _fits_any(sample, lists, profile.name)):
+            if fitting > FITS and ((rank is not None and not is_answer_too) or _fits_any(sample, lists, profile.name)):
                 certainty = Certainty.HIGH if rank is not None and fitting > 0.99 else Certainty.MEDIUM
                 why = (
                     "It holds a list of texts in each row."

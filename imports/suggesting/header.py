@@ -20,11 +20,7 @@ def guess_header(stream: RowStream) -> Guess | None:
     if not rows:
         return None
     first, rest = [str(cell).strip() for cell in rows[0]], rows[1:]
-    known = [
-        cell
-        for cell in first
-        if names.plain(cell) in _KNOWN or ((placed := names.series(cell)) is not None and placed[0] in names.CHOICE_STEMS)
-    ]
+    known = [cell for cell in first if (len(cell) > 1 and names.plain(cell) in _KNOWN) or _is_choice_name(cell)]
     against = _why_no_header(first, [[str(cell).strip() for cell in row] for row in rest])
     named = f'The first row has the names of columns, such as "{known[0]}".' if known else ""
     if known and not against:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_PARTS = re.compile(r"[^\W\d_]+|\d+")
+_PARTS = re.compile(r"[a-z]+|[^\W\d_a-z]+|\d+")
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -30,11 +30,12 @@ ANSWER = _words(
     "answer gold_answer correct_answer right_answer final_answer reference_answer ground_truth gold target targets answers expected_answer"
     " expected expected_output ideal reference correct correct_option correct_choice answer_key answer_text answer_letter answer_label"
     " answer_index answer_idx correct_index correct_idx right_option gold_label label_text label_name label labels truth key cop"
-    " golden reference_answers accepted_answers answer_json result category class intent sentiment output solution"
+    " golden reference_answers accepted_answers answer_json"
     " antwort richtige_antwort korrekte_antwort richtig loesung lösung ergebnis reponse bonne_reponse reponse_correcte solucion respuesta"
     " respuesta_correcta correcta resposta resposta_correta risposta risposta_corretta antwoord juiste_antwoord odpowiedz odpoved ответ"
     " правильный_ответ відповідь cevap dogru_cevap yanit svar vastaus jawaban dap_an απαντηση उत्तर คำตอบ"
-    " 答え 回答 正解 解答 答 答案 正确答案 正確答案 标准答案 参考答案 답 정답 답변 جواب الجواب اجابة الاجابة"
+    " 答え 回答 正解 解答 答 答案 正确答案 正確答案 标准答案 参考答案 답 정답 답변 جواب الجواب اجابة الاجابة a"
+    " result category class intent sentiment output solution"
 )
 """From the surest to the least: an earlier name wins over a later one."""
 QUESTION = _words(
@@ -112,15 +113,15 @@ def is_named(name: str, known: Iterable[str]) -> bool:
 
 
 def rank(name: str, known: tuple[str, ...]) -> float | None:
-    """How far down a list the name stands, from 0; half a list further where only its beginning or its end is one of them; else None."""
+    """How far down a list the name stands, from 0; a whole list further where only its beginning or its end is one of them; else None."""
     words = parts(name)
     whole = "_".join(words)
     if whole in known:
         return known.index(whole)
     for length in range(len(words) - 1, 0, -1):
         for piece in ("_".join(words[:length]), "_".join(words[-length:])):
-            if piece in known:
-                return len(known) / 2 + known.index(piece)
+            if len(piece) > 1 and piece in known:
+                return len(known) + known.index(piece)
     return None
 
 

@@ -45,7 +45,7 @@ def find_answer(sample: Sample, choices: Choices | None, chosen: str | None) -> 
         if profile.name in taken or rank is None or not profile.present or _is_opposite(profile.name) or profile.is_chat:
             continue
         fits = choices is None or fit(profile, choices.lists) > FITS
-        ranked.append((rank + (0 if fits else 1000) + (300 if profile.filled < 0.9 else 0), profile))
+        ranked.append((rank + (0 if fits else 1000) + (600 if profile.filled < 0.9 else 0), profile))
     ranked.sort(key=lambda each: each[0])
     if ranked and (choices is None or ranked[0][0] < 1000):
         return ranked[0][1], _named_answer(sample, ranked, choices)
@@ -261,7 +261,7 @@ def find_group(sample: Sample, taken: set[str], ids: tuple[str, ...]) -> Guess |
     if found:
         rank, profile = min(found, key=lambda each: each[0])
         count = len(profile.distinct or ())
-        certainty = Certainty.HIGH if rank < len(names.GROUPS) / 2 else Certainty.MEDIUM
+        certainty = Certainty.HIGH if rank < len(names.GROUPS) else Certainty.MEDIUM
         return Guess(profile.name, certainty, f"It sorts the rows into {count} groups, of which a sample can take evenly.")
     for name in ids if len(ids) > 1 else ():
         distinct = sample.columns[name].distinct

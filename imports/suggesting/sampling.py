@@ -21,7 +21,7 @@ MAX_COLUMNS = 200
 MAX_DISTINCT = 200
 """Different values of a column that are kept; with more it is no closed set."""
 
-_NUMBER = re.compile(r"[-+−]?[$€£¥]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?<=\d)(?:[eE][-+]?\d{1,3})?\s?%?")
+_NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?<=\d)(?:[eE][-+]?\d{1,3})?\s?%?")
 _WHOLE = re.compile(r"[-+]?\d{1,4}")
 _LETTER = re.compile(r"\(?([A-Za-zＡ-Ｚａ-ｚ])\)?[.):]?")
 
