@@ -17,6 +17,7 @@ from django.conf import settings
 
 from common.errors import Forbidden, Refused
 from common.redaction import redact
+from imports.reading.rows import unreadable
 from imports.sources.hub_card import MAX_CARD_BYTES, Card, UnreadableCard, read_card
 from imports.sources.hub_client import HubUnavailable, headers, hub_api, seconds_left, session
 from imports.sources.hub_names import Reference, is_commit
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 CARD = "README.md"
-_CHUNK = 256 * 1024
 _SPARE = 1024 * 1024
 """What may come beyond a file's size before its download is given up: more than a chunk, in which it is noticed."""
 _ROUNDS = 5
@@ -247,7 +247,7 @@ def _download(dataset: Dataset, listed: Listed, token: str, file: IO[bytes]) -> 
                     digest = _Digest(listed)
                     file.seek(0)
                     file.truncate()
-                for chunk in response.iter_raw(_CHUNK):
+                for chunk in response.iter_raw():  # as they come: what has come before a break is not lost
                     digest.add(chunk)
                     if digest.size > listed.bytes:
                         raise hash_mismatch(listed.path)
@@ -280,6 +280,8 @@ def stream(
     if first or last is not None:
         sent["Range"] = f"bytes={first}-{'' if last is None else last}"
     with session().stream("GET", url, headers=sent, extensions={"max_bytes": limit, "timeout": {}}) as response:
+        if response.status_code == 416 and not first:  # not even the first byte is there
+            raise unreadable("The file is empty.")
         hf_raise_for_status(response)
         if response.status_code not in (200, 206):
             raise HubUnavailable(f"a download answered {response.status_code}")

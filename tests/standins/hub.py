@@ -46,8 +46,8 @@ class Repo:
     downloads: int = 0
 
     def commit(self, files: Mapping[str, bytes], branch: str = "main") -> str:
-        """Add a commit with these files on top of the branch, and give its hash."""
-        before = self.commits.get(self.refs.get(branch, ""), {})
+        """Add a commit with these files on top of the branch, of `main` where there is no such branch, and give its hash."""
+        before = self.commits.get(self.refs.get(branch) or self.refs.get("main", ""), {})
         files = {**before, **files}
         text = repr((self.name, len(self.commits), sorted((path, blob_id(content)) for path, content in files.items())))
         sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
