@@ -1,5 +1,5 @@
-// The little script of our own: copying, toasts, marking where a file may be dropped, and saying when a live fragment could not be
-// fetched. Pages work without it.
+// The little script of our own: copying, toasts, marking where a file may be dropped, keeping the focus where a fragment takes another's
+// place, and saying when a live fragment could not be fetched. Pages work without it.
 (() => {
   "use strict";
 
@@ -53,6 +53,28 @@
       if (event.target.matches?.("input[type=file]")) event.target.classList.toggle("is-over", isOver);
     });
   }
+
+  // Who stands in a part of the page that is replaced goes on in the new one: in a form that was refused at the first field to put right;
+  // else where they were, found by its ID (which htmx does) or as what it says; else at the page's content. What they opened stays open.
+  const saying = (each) => each.cloneNode(false).outerHTML + (each.matches("a, button, summary") ? each.textContent.trim() : "");
+  let stood = "";
+  let opened = [];
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const at = document.activeElement;
+    stood = at !== document.body && event.detail.target.contains(at) ? saying(at) : "";
+    opened = [...event.detail.target.querySelectorAll("details[open] > summary")].map(saying);
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    for (const summary of event.target.querySelectorAll("details:not([open]) > summary")) {
+      if (opened.includes(saying(summary))) summary.parentElement.open = true;
+    }
+    if (!stood) return;
+    const field = event.detail.xhr.status === 422 ? event.target.querySelector("[aria-invalid=true]") : null;
+    if (field) field.focus();
+    if (document.activeElement !== document.body) return;
+    const same = [...event.target.querySelectorAll("a, button, summary, [tabindex]")].find((each) => saying(each) === stood);
+    (same ?? document.getElementById("content"))?.focus({ preventScroll: true });
+  });
 
   for (const name of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) {
     document.addEventListener(name, () => {
