@@ -8,7 +8,7 @@ permission, the rate, the parameters, the body, and the idempotency key.
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar, cast
 
 from django.conf import settings
 from django.db import transaction
@@ -38,6 +38,7 @@ SAFE = frozenset({"GET", "HEAD"})
 WORKSPACE_HEADER = "X-Workspace-Id"
 KEY_HEADER = "Idempotency-Key"
 MAX_KEY = 200
+CONTENT_RANGE = r"^bytes [0-9]{1,15}-[0-9]{1,15}/[0-9]{1,15}$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Operation:
     refusals: tuple[int, ...]
     in_transaction: bool
     bears_secret: bool
+    takes_file: bool
 
 
 def operation(
@@ -66,17 +68,19 @@ def operation(
     refusals: tuple[int, ...] = (),
     in_transaction: bool = True,
     bears_secret: bool = False,
+    takes_file: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a handler. `name` is its operation ID in the schema, `needs` who may beside being in the workspace, `answers` the shape of
     each success, `refusals` statuses beside those that any operation may answer. A `body` that is a JSON schema is passed on unparsed.
 
     Under an idempotency key the handler runs in the transaction that keeps its answer, unless `in_transaction` is false: for one that
-    waits for a network, since no lock is held across a network call.
+    waits for a network, since no lock is held across a network call, or for one that works long before it writes, which then calls
+    `keep_answer` where it does. One that `takes_file` finds the bytes of the body in `self.stream`, whatever their type and number.
     """
 
     def declare(handler: Callable[..., Any]) -> Callable[..., Any]:
         handler.operation = Operation(  # type: ignore[attr-defined]
-            name, summary, needs, query, body, answers, refusals, in_transaction, bears_secret
+            name, summary, needs, query, body, answers, refusals, in_transaction, bears_secret, takes_file
         )
         return handler
 
@@ -91,6 +95,13 @@ class ApiView(APIView):
     access: Access | None
     query: dict[str, Any]
     body: Any
+    claim: idempotency.Claim | None = None
+
+    @property
+    def stream(self) -> IO[bytes]:
+        """The body as it comes in; it ends early where the connection does."""
+        request: HttpRequest = self.request._request
+        return cast(IO[bytes], request.META["wsgi.input"] if _is_chunked(request) else request)
 
     @property
     def workspace(self) -> Workspace:
@@ -110,10 +121,11 @@ class ApiView(APIView):
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """As the framework's, with the verb checked first and a handler that may have answered before."""
         self.args, self.kwargs, self.headers = args, kwargs, {}
-        _read_chunked(request)
+        declared = self.operation_of(request.method)
+        if declared is None or not declared.takes_file:
+            _read_chunked(request)
         self.request = self.initialize_request(request, *args, **kwargs)
         try:
-            declared = self.operation_of(request.method)
             if declared is None:
                 raise exceptions.MethodNotAllowed(request.method)
             self.operation = declared
@@ -176,7 +188,7 @@ class ApiView(APIView):
         method = str(self.request.method)
         handler = getattr(self, "get" if method in SAFE else method.lower())
         self.query = self._read(self.operation.query, query_values(self.request.query_params))
-        if method in SAFE:
+        if method in SAFE or self.operation.takes_file:
             return self._respond(handler(**self.kwargs))
         declared = self.operation.body
         self.body = self.request.data if isinstance(declared, dict) else self._read(declared, self.request.data)
@@ -205,16 +217,22 @@ class ApiView(APIView):
         found = idempotency.claim(scope, key, body_sha256=sha256_text(canonical_json(self.request.data)))
         if isinstance(found, idempotency.Kept):
             return HttpResponse(found.body, status=found.status, content_type="application/json", headers={"Idempotent-Replayed": "true"})
+        self.claim = found
         try:
             with transaction.atomic() if self.operation.in_transaction else nullcontext():
                 response = self._respond(handler(**self.kwargs))
-                data = getattr(response, "data", None)
-                body = "" if data is None else encode_json(data).decode()
-                idempotency.keep(found, status=response.status_code, body=body, bore_secret=self.operation.bears_secret)
+                self.keep_answer(getattr(response, "data", None), response.status_code)
         except BaseException:
             idempotency.release(found)
             raise
         return response
+
+    def keep_answer(self, data: Any, status: int) -> None:
+        """Keep the answer of the idempotency key, if there is one, in the transaction of what it answers; later ones are not kept."""
+        if self.claim is not None:
+            body = "" if data is None else encode_json(data).decode()
+            idempotency.keep(self.claim, status=status, body=body, bore_secret=self.operation.bears_secret)
+            self.claim = None
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         final = super().finalize_response(request, response, *args, **kwargs)
@@ -225,9 +243,13 @@ class ApiView(APIView):
         return final
 
 
+def _is_chunked(request: HttpRequest) -> bool:
+    return request.META.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked" and not request.META.get("CONTENT_LENGTH")
+
+
 def _read_chunked(request: HttpRequest) -> None:
     """Read a body that came in chunks, which says no length; Django would take it for empty. Its size is checked where it is parsed."""
-    if request.META.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked" and not request.META.get("CONTENT_LENGTH"):
+    if _is_chunked(request):
         request._body = request.META["wsgi.input"].read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
         request._read_started = True  # type: ignore[attr-defined]
         request.META["CONTENT_LENGTH"] = str(len(request._body))

@@ -8,12 +8,13 @@ from typing import Any
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema as FrameworkAutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from common.encoding import encode_json
 from common.serializers import AnyObject, NoBody, Strict
-from workspaces.api_base import KEY_HEADER, MAX_KEY, WORKSPACE_HEADER, ApiView, Operation
+from workspaces.api_base import CONTENT_RANGE, KEY_HEADER, MAX_KEY, WORKSPACE_HEADER, ApiView, Operation
 
 SUMMARIES = {
     400: "The request cannot be read.",
@@ -27,6 +28,8 @@ SUMMARIES = {
     422: "The request is understood and refused; `code` says why, `details` where.",
     429: "Too many requests; `Retry-After` says when to try again.",
     500: "A failure of ours; report it with the request's ID.",
+    502: "A service that this needs could not be reached, or did not answer as agreed; try again later.",
+    503: "It cannot be done just now; try again later.",
 }
 
 
@@ -82,6 +85,8 @@ class AutoSchema(FrameworkAutoSchema):
         return [*auth, {}] if self.view.is_public else auth
 
     def get_request_serializer(self) -> Any:
+        if self.operation.takes_file:
+            return {"application/octet-stream": OpenApiTypes.BINARY}
         body = self.operation.body
         if body is NoBody:
             return None
@@ -101,7 +106,16 @@ class AutoSchema(FrameworkAutoSchema):
                 description="The workspace, for a session in another than its own. A key belongs to one; another is not found.",
             ),
         ]
-        if self.method != "GET":
+        if self.operation.takes_file:
+            parameters.append(
+                OpenApiParameter(
+                    "Content-Range",
+                    {"type": "string", "pattern": CONTENT_RANGE},
+                    OpenApiParameter.HEADER,
+                    description="Which bytes of the whole these are; without it they are all of it.",
+                )
+            )
+        elif self.method != "GET":
             parameters.append(
                 OpenApiParameter(
                     KEY_HEADER,

@@ -7,6 +7,7 @@ from billing import api as billing
 from catalog import api as catalog
 from evalrouter_site.api.views import unknown
 from gateway import api as gateway
+from imports.api import hub, private, uploads
 from runs.api import models, results, runs
 from workspaces import api as workspaces
 
@@ -32,9 +33,16 @@ v1: list[URLPattern | URLResolver] = [
     path("benchmarks/<slug:slug>", catalog.BenchmarkDetail.as_view()),
     path("evals", catalog.EvalList.as_view()),
     path("catalog/tasks", catalog.TaskList.as_view()),
-    path("private-benchmarks", catalog.PrivateBenchmarkList.as_view()),
+    path("private-benchmarks", private.PrivateBenchmarkList.as_view()),
     path("private-benchmarks/<byob:benchmark_id>", catalog.PrivateBenchmarkDetail.as_view()),
     path("private-benchmarks/<byob:benchmark_id>/archive", catalog.PrivateBenchmarkArchive.as_view()),
+    path("benchmark-imports/huggingface", hub.HuggingFaceImport.as_view()),
+    path("benchmark-imports/capabilities", private.Capabilities.as_view()),
+    path("benchmark-uploads", uploads.UploadList.as_view()),
+    path("benchmark-uploads/<uuid:upload_id>", uploads.UploadDetail.as_view()),
+    path("benchmark-uploads/<uuid:upload_id>/files/<str:file_name>", uploads.UploadContent.as_view()),
+    path("benchmark-uploads/<uuid:upload_id>/complete", uploads.UploadComplete.as_view()),
+    path("benchmark-uploads/<uuid:upload_id>/archive", uploads.UploadArchive.as_view()),
     path("models", models.ModelList.as_view()),
     path("connections", gateway.ConnectionList.as_view()),
     path("connections/<uuid:connection_id>", gateway.ConnectionDetail.as_view()),

@@ -52,11 +52,12 @@ def create_upload(workspace: Workspace, *, actor: Actor, files: Sequence[Mapping
     return upload
 
 
-def receive(upload_file: UploadFile, *, actor: Actor, stream: IO[bytes], offset: int, total: int | None) -> int:
+def receive(upload_file: UploadFile, *, actor: Actor, stream: IO[bytes], offset: int, total: int | None, length: int | None = None) -> int:
     """Take bytes of the file from the stream, beginning at the offset, and give how many have arrived in all.
 
     Memory does not grow with the file. Where the stream breaks off, what has come is kept. With `total` (the whole size, as
     Content-Range states it) the bytes go on where the last ones ended; without, they are the file from its beginning, begun anew.
+    `length` is how many will come, where that is known before.
 
     Raises `Forbidden`; `Conflict` `upload_closed`, `upload_offset_mismatch` with `received`; `Refused` `too_large` (413) where more comes
     than was announced, `size_mismatch`, `storage_unavailable` (503), which ends the upload.
@@ -67,6 +68,8 @@ def receive(upload_file: UploadFile, *, actor: Actor, stream: IO[bytes], offset:
     if total is not None and total != upload_file.bytes:
         message = f"{upload_file.name} was announced with {upload_file.bytes:,} bytes, not {total:,}."
         raise Refused("size_mismatch", message, details={"bytes": upload_file.bytes})
+    if length is not None and offset + length > upload_file.bytes:
+        raise _too_large(upload_file)
     if total is None:
         _begin_anew(upload_file)
     if offset != upload_file.received:
@@ -77,8 +80,7 @@ def receive(upload_file: UploadFile, *, actor: Actor, stream: IO[bytes], offset:
             _add_part(upload_file, part)
         if upload_file.received == upload_file.bytes and _has_more(stream):
             _move(upload_file, before, parts_before)
-            message = f"{upload_file.name} was announced with {upload_file.bytes:,} bytes, and more came. None of this request was kept."
-            raise Refused("too_large", message, status=413, details={"bytes": upload_file.bytes, "received": upload_file.received})
+            raise _too_large(upload_file)
     except OSError as error:
         raise _failed(upload, actor, error) from error
     return upload_file.received
@@ -259,6 +261,11 @@ def _offset_mismatch(file: UploadFile) -> Conflict:
     file.refresh_from_db(fields=["received"])
     message = f"{file.received:,} of {file.bytes:,} bytes have arrived. Go on from there."
     return Conflict("upload_offset_mismatch", message, details={"received": file.received, "bytes": file.bytes})
+
+
+def _too_large(file: UploadFile) -> Refused:
+    message = f"{file.name} was announced with {file.bytes:,} bytes, and more came. None of this request was kept."
+    return Refused("too_large", message, status=413, details={"bytes": file.bytes, "received": file.received})
 
 
 def _has_more(stream: IO[bytes]) -> bool:

@@ -100,9 +100,16 @@ v1/benchmarks/<slug:slug>                                       CATALOG GET
 v1/evals                                                        PUBLIC  GET
 v1/catalog/tasks                                                PUBLIC  GET
 v1/models                                                       PUBLIC  GET
-v1/private-benchmarks                                           OWN     GET viewer
+v1/private-benchmarks                                           OWN     GET viewer, POST member
 v1/private-benchmarks/<byob:benchmark_id>                       OBJECT  GET viewer
 v1/private-benchmarks/<byob:benchmark_id>/archive               OBJECT  POST member
+v1/benchmark-imports/huggingface                                OWN     POST member
+v1/benchmark-imports/capabilities                               OWN     GET member
+v1/benchmark-uploads                                            OWN     GET member, POST member
+v1/benchmark-uploads/<uuid:upload_id>                           OBJECT  GET member, DELETE member
+v1/benchmark-uploads/<uuid:upload_id>/files/<str:file_name>     OBJECT  PUT member
+v1/benchmark-uploads/<uuid:upload_id>/complete                  OBJECT  POST member
+v1/benchmark-uploads/<uuid:upload_id>/archive                   OBJECT  POST member
 v1/connections                                                  OWN     GET viewer, POST admin
 v1/connections/<uuid:connection_id>                             OBJECT  GET viewer, PATCH admin, DELETE admin
 v1/connections/<uuid:connection_id>/check                       OBJECT  POST member

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from django.test import Client
 
+from imports.actions.uploads import create_upload
 from runs.models import Quote, Run, Sample
 from tests import factories
 from tests.runs.working import start, work
@@ -60,6 +61,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "name": f"{mark} run",
     }
     run: Run = work(start(workspace, actor_of_user(owner), **request))
+    upload = create_upload(workspace, actor=actor_of_user(owner), files=[{"name": f"{mark}.jsonl", "bytes": 100}])
     sample = Sample.objects.filter(subject__run=run).earliest("id")
     return {
         "slug": version.benchmark.slug,
@@ -71,6 +73,8 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "run_id": str(run.public_id),
         "sample_id": str(sample.public_id),
         "position": "0",
+        "upload_id": str(upload.public_id),
+        "file_name": f"{mark}.jsonl",
     }
 
 
