@@ -315,6 +315,8 @@ CELERY_BEAT_SCHEDULE = {
     "runs.sweep": {"task": "runs.sweep", "schedule": ENGINE_SWEEP_SECONDS, "options": {"expires": ENGINE_SWEEP_SECONDS}},
     "runs.expire_content": {"task": "runs.expire_content", "schedule": 24 * 3600.0},
     "imports.expire_uploads": {"task": "imports.expire_uploads", "schedule": 600.0, "options": {"expires": 600.0}},
+    "imports.sweep_checks": {"task": "imports.sweep_checks", "schedule": 30.0, "options": {"expires": 30.0}},
+    "imports.expire_drafts": {"task": "imports.expire_drafts", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "imports.sweep_files": {"task": "imports.sweep_files", "schedule": 24 * 3600.0},
     "common.forget_answers": {"task": "common.forget_answers", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }

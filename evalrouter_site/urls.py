@@ -19,6 +19,7 @@ urlpatterns = [
     path("", include("workspaces.account_urls")),
     path("", include("workspaces.urls")),
     path("", include("billing.urls")),
+    path("", include("imports.urls")),
     path("", include("catalog.urls")),
     path("", include("gateway.urls")),
     path("", include("runs.urls")),

@@ -2,7 +2,11 @@
 
 from celery import shared_task
 
+from imports.actions.checking import run_check, sweep_checks
+from imports.actions.drafts import expire_drafts
 from imports.actions.uploads import expire_uploads, sweep_files
+from imports.jobs import CHECK, EXPIRE_DRAFTS, SWEEP_CHECKS
+from imports.queries.drafts import find_check
 from workspaces.actors import SYSTEM
 
 
@@ -14,3 +18,20 @@ def expire() -> None:
 @shared_task(name="imports.sweep_files")
 def sweep() -> None:
     sweep_files(actor=SYSTEM)
+
+
+@shared_task(name=CHECK)
+def check_rows(public_id: str) -> None:
+    check = find_check(public_id)
+    if check is not None:
+        run_check(check, actor=SYSTEM)
+
+
+@shared_task(name=SWEEP_CHECKS)
+def sweep_unfinished_checks() -> None:
+    sweep_checks(actor=SYSTEM)
+
+
+@shared_task(name=EXPIRE_DRAFTS)
+def expire_old_drafts() -> None:
+    expire_drafts(actor=SYSTEM)

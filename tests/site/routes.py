@@ -60,6 +60,23 @@ settings/billing                                                OWN     GET view
 settings/billing/monthly-limit                                  OWN     POST admin
 
 catalog                                                         PUBLIC  GET
+catalog/import                                                  OWN     GET member
+catalog/import/upload                                           OWN     POST member
+catalog/import/upload/<uuid:upload_id>/abandonment              OBJECT  POST member
+catalog/import/selection                                        OWN     POST member
+catalog/import/huggingface                                      OWN     POST member
+catalog/import/copy                                             OWN     POST member
+catalog/import/<uuid:draft_id>                                  OBJECT  GET member
+catalog/import/<uuid:draft_id>/discarding                       OBJECT  POST member
+catalog/import/<uuid:draft_id>/source                           OBJECT  GET member
+catalog/import/<uuid:draft_id>/preview                          OBJECT  GET member, POST member
+catalog/import/<uuid:draft_id>/mapping                          OBJECT  GET member, POST member
+catalog/import/<uuid:draft_id>/grading                          OBJECT  GET member, POST member
+catalog/import/<uuid:draft_id>/rights                           OBJECT  GET member, POST member
+catalog/import/<uuid:draft_id>/check                            OBJECT  GET member, POST member
+catalog/import/<uuid:draft_id>/check/cancellation               OBJECT  POST member
+catalog/import/<uuid:draft_id>/check/rows.csv                   OBJECT  GET member
+catalog/import/<uuid:draft_id>/create                           OBJECT  GET member, POST member
 catalog/<slug:slug>                                             CATALOG GET
 models                                                          PUBLIC  GET
 models/<path:route_id>                                          PUBLIC  GET

@@ -3,11 +3,15 @@
 Everything of ours bears `MARK` in its name, its prompts and its answers, so that a page that leaks it can be seen to.
 """
 
+import io
 from dataclasses import dataclass, field
 
 from django.test import Client
 
+from imports.actions.drafts import create_draft
 from imports.actions.uploads import create_upload
+from imports.actions.whole_uploads import upload_whole
+from imports.drafting import stored_source, suggested_state
 from runs.models import Quote, Run, Sample
 from tests import factories
 from tests.runs.working import start, work
@@ -61,7 +65,6 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "name": f"{mark} run",
     }
     run: Run = work(start(workspace, actor_of_user(owner), **request))
-    upload = create_upload(workspace, actor=actor_of_user(owner), files=[{"name": f"{mark}.jsonl", "bytes": 100}])
     sample = Sample.objects.filter(subject__run=run).earliest("id")
     return {
         "slug": version.benchmark.slug,
@@ -73,9 +76,18 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "run_id": str(run.public_id),
         "sample_id": str(sample.public_id),
         "position": "0",
-        "upload_id": str(upload.public_id),
-        "file_name": f"{mark}.jsonl",
     }
+
+
+def _begin_import(workspace: Workspace, member: User, mark: str) -> dict[str, str]:
+    """A draft of the import page, which is its person's own, and an upload that has not arrived."""
+    actor = actor_of_user(member)
+    rows = f"question,answer\n{mark} What is the capital of Peru?,Lima\n{mark} And that of Japan?,Tokyo\n".encode()
+    stored = upload_whole(workspace, actor=actor, name=f"{mark}.csv", size=len(rows), stream=io.BytesIO(rows))
+    source = stored_source(workspace, stored.uri)
+    draft = create_draft(workspace, actor=actor, source=stored.uri, state={**suggested_state(source), "done": ["source"]})
+    upload = create_upload(workspace, actor=actor, files=[{"name": f"{mark}.jsonl", "bytes": 100}])
+    return {"draft_id": str(draft.public_id), "upload_id": str(upload.public_id), "file_name": f"{mark}.jsonl"}
 
 
 def make_world() -> World:
@@ -90,6 +102,7 @@ def make_world() -> World:
     factories.make_version(factories.make_benchmark(workspace=theirs))
     _, stranger_key = factories.make_key(theirs)
     ids["user_id"] = str(people[Role.OWNER].public_id)
+    ids |= _begin_import(ours, people[Role.MEMBER], MARK)
     ids["route_id"] = "example/small"
     ids["number"] = "1"  # of a task of the recorded comparison, which is nobody's
     return World(ours, people, stranger, stranger_key, ids)

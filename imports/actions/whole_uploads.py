@@ -1,0 +1,22 @@
+"""A whole file in one go, as a plain form sends it: begun, taken and verified, or nothing of it kept."""
+
+from typing import IO
+
+from common.errors import Refused
+from imports.actions.uploads import abandon_upload, complete_upload, create_upload, receive
+from imports.models import UploadFile
+from workspaces.actors import Actor
+from workspaces.models import Workspace
+
+
+def upload_whole(workspace: Workspace, *, actor: Actor, name: str, size: int, stream: IO[bytes]) -> UploadFile:
+    """The stored file. Raises `Forbidden`, `Refused` as `create_upload`, `receive` and `complete_upload`; then its place is free again."""
+    upload = create_upload(workspace, actor=actor, files=[{"name": name, "bytes": size}])
+    file = upload.files.get()
+    file.upload = upload
+    try:
+        receive(file, actor=actor, stream=stream, offset=0, total=None)
+    except Refused:
+        abandon_upload(upload, actor=actor)
+        raise
+    return complete_upload(upload, actor=actor).files.get()

@@ -1,0 +1,30 @@
+"""The pages of "Import a benchmark": one module a step."""
+
+from imports.views.checking import cancellation, check, problems
+from imports.views.create import create
+from imports.views.drafts import discard, draft, duplicate
+from imports.views.grading import grading
+from imports.views.hub import fetch
+from imports.views.mapping import mapping
+from imports.views.preview import preview
+from imports.views.rights import rights
+from imports.views.source import abandon, choose, source, upload
+
+__all__ = [
+    "abandon",
+    "cancellation",
+    "check",
+    "choose",
+    "create",
+    "discard",
+    "draft",
+    "duplicate",
+    "fetch",
+    "grading",
+    "mapping",
+    "preview",
+    "problems",
+    "rights",
+    "source",
+    "upload",
+]
