@@ -128,7 +128,9 @@ def check_benchmark(workspace: Workspace, *, actor: Actor, file: BinaryIO, filen
     return _report(_check(_named(file, filename), _parsed(manifest), actor))
 
 
-def import_benchmark(workspace: Workspace, *, actor: Actor, file: BinaryIO, filename: str, manifest: Manifest) -> BenchmarkVersion:
+def import_benchmark(
+    workspace: Workspace, *, actor: Actor, file: BinaryIO, filename: str, manifest: Manifest, finish: Finish | None = None
+) -> BenchmarkVersion:
     """As `create_from_source`, for a seekable file, which is stored for the workspace alone. Nothing is left of a refused one."""
     require(can_import(actor, workspace))
     _require_room(workspace, actor)
@@ -138,7 +140,7 @@ def import_benchmark(workspace: Workspace, *, actor: Actor, file: BinaryIO, file
     try:
         if content.sha256 != found.stream.sha256:
             raise Conflict("byob_file_changed", "The file changed while it was read. Import it again.")
-        version = _publish(workspace, actor, found, lambda locked: keep_content(locked, found.given.name, content, file), None)
+        version = _publish(workspace, actor, found, lambda locked: keep_content(locked, found.given.name, content, file), finish)
     except BaseException:
         forget_content(workspace, content.sha256)
         raise
