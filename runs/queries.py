@@ -57,6 +57,21 @@ def runs_for(workspace: Workspace) -> QuerySet[Run]:
     return _with_parts(Run.objects.filter(workspace=workspace)).order_by("-id")
 
 
+def runs_listed(workspace: Workspace) -> QuerySet[Run]:
+    """The workspace's runs, newest first, with only what a row of the history shows: `listed_benchmarks`, `listed_subjects`."""
+    benchmarks = RunBenchmark.objects.select_related("version__benchmark").order_by("index")
+    benchmarks = benchmarks.only("run_id", "task_count", "version__number", "version__benchmark__slug", "version__benchmark__name")
+    return (
+        Run.objects.filter(workspace=workspace)
+        .only("public_id", "name", "status", "processed", "planned", "spend_microusd", "created_at")
+        .prefetch_related(
+            Prefetch("benchmarks", benchmarks, to_attr="listed_benchmarks"),
+            Prefetch("subjects", Subject.objects.only("run_id", "label").order_by("index"), to_attr="listed_subjects"),
+        )
+        .order_by("-id")
+    )
+
+
 def get_run(workspace: Workspace, public_id: object) -> Run:
     """Raises `Run.DoesNotExist`."""
     return runs_for(workspace).get(public_id=named_id(public_id))
@@ -168,13 +183,28 @@ def _events(run: Run, type: str) -> QuerySet[Event]:
     return events.filter(type=type) if type else events
 
 
+NOT_IN_A_ROW = (
+    "run_benchmark__coverage",
+    "run_benchmark__task_ordinals",
+    "task__metadata",
+    "subject__reasoning",
+    "subject__served_models",
+    "subject__notes",
+)
+"""Columns of what belongs to a sample that its row does not show: JSON, read again for each sample."""
+
+
 def samples_of(run: Run) -> QuerySet[Sample]:
     """The run's samples in the order they were stored, with what a row shows."""
-    return Sample.objects.filter(run_benchmark__run=run).select_related("task", "subject", "origin", "run_benchmark").order_by("id")
+    # Named by key, a run's benchmarks need no join, and an index holds their samples in this order: a page does not read them all.
+    benchmarks = [benchmark.pk for benchmark in run.benchmarks.all()]
+    samples = Sample.objects.filter(run_benchmark__in=benchmarks).select_related("task", "subject", "origin", "run_benchmark")
+    return samples.defer(*NOT_IN_A_ROW).order_by("id")
 
 
 def filter_samples(
     samples: QuerySet[Sample],
+    run: Run,
     *,
     subject: int | None = None,
     status: str = "",
@@ -183,9 +213,9 @@ def filter_samples(
     group: str = "",
     q: str = "",
 ) -> QuerySet[Sample]:
-    """Narrow samples by subject index, status, flag, verdict (`correct` or `incorrect`), group and a part of the task's ID."""
+    """Narrow the run's samples by subject index, status, flag, verdict (`correct` or `incorrect`), group and a part of the task's ID."""
     if subject is not None:
-        samples = samples.filter(subject__index=subject)
+        samples = samples.filter(subject__in=[each.pk for each in run.subjects.all() if each.index == subject])
     if status:
         samples = samples.filter(status=status)
     if flag:
@@ -195,7 +225,10 @@ def filter_samples(
     if group:
         samples = samples.filter(task__group=group)
     if q:
-        samples = samples.filter(task__task_id__icontains=q)
+        # With the subjects named too, the unique index finds the samples of few tasks without reading the run's others.
+        versions = [benchmark.version_id for benchmark in run.benchmarks.all()]
+        tasks = Task.objects.filter(version__in=versions, task_id__icontains=q)
+        samples = samples.filter(task__in=tasks.values("pk"), subject__in=[each.pk for each in run.subjects.all()])
     return samples
 
 

@@ -240,7 +240,7 @@ def message_tone(message: Message) -> str:
 @register.simple_tag
 @lru_cache(maxsize=256)
 def icon(name: str) -> SafeString:
-    """A drawing of `static/img/icons.svg`, for decoration: words always stand beside it. Pages have dozens, so each is put together once."""
+    """A drawing of `static/img/icons.svg`, for decoration: words always stand beside it. Each is put together once."""
     return format_html(
         '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>', static("img/icons.svg"), name
     )

@@ -54,7 +54,7 @@ class SampleList(ApiView):
     def get(self, run_id: UUID) -> dict[str, Any]:
         run = queries.get_run(self.workspace, run_id)
         cursor, limit = self.query.pop("cursor", None), self.query.pop("limit")
-        samples = queries.filter_samples(queries.samples_of(run), **self.query)
+        samples = queries.filter_samples(queries.samples_of(run), run, **self.query)
         return page_document(page_of(samples, order="id", cursor=cursor, limit=limit), sample_row)
 
 

@@ -25,7 +25,7 @@ def history(request: PersonRequest) -> HttpResponse:
     """The workspace's runs, the newest first, filtered by status, benchmark and model."""
     workspace = required_workspace(request)
     filters = {key: request.GET.get(key, "").strip()[:200] for key in ("status", "benchmark", "model")}
-    found = queries.filter_runs(queries.runs_for(workspace), **filters)
+    found = queries.filter_runs(queries.runs_listed(workspace), **filters)
     sort = request.GET.get("sort", "") if request.GET.get("sort") in ORDERS else ""
     listed = page_of(found, order=ORDERS.get(sort, "-id"), cursor=request.GET.get("cursor"), limit=RUNS_A_PAGE)
     context = {

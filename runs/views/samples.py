@@ -35,6 +35,7 @@ def samples(request: PersonRequest, run_id: UUID) -> HttpResponse:
     index = _index(filters["subject"])
     found = queries.filter_samples(
         queries.samples_of(run),
+        run,
         subject=index,
         status=filters["status"],
         verdict=filters["verdict"],
