@@ -5,6 +5,7 @@ from playwright.sync_api import Page
 
 from tests.axe import COLOURS, violations
 from tests.site.gallery import Gallery, Shot, make_gallery
+from tests.site.keys import STOP
 
 pytestmark = pytest.mark.browser
 
@@ -12,27 +13,6 @@ NARROW = (640, 390)
 """CSS pixels: a window of 1280 at 200 % zoom, and a phone."""
 FOCUSED = ("sign-in", "catalog", "new-evaluation-models", "quote", "report", "samples", "settings-members")
 TABS = 25
-
-FOCUS_STYLE = """() => {
-  const at = document.activeElement;
-  if (!at || at === document.body) return null;
-  // The ring may be drawn by what stands for the control: its label, its row, or the frame around it.
-  const drawn = (each) => {
-    const style = getComputedStyle(each[0], each[1]);
-    return [style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 ? "outline" : "", style.boxShadow, style.borderColor];
-  };
-  const around = [[at], [at, "::after"], ...[at.parentElement, at.closest("label"), at.closest("tr"), at.nextElementSibling]
-    .filter(Boolean).map((each) => [each])];
-  const focused = around.map(drawn);
-  at.blur();
-  const plain = around.map(drawn);
-  at.focus({focusVisible: true, preventScroll: true});
-  const words = (at.getAttribute("aria-label") || at.textContent || "").trim().slice(0, 40);
-  const name = at.tagName.toLowerCase() + (at.id ? "#" + at.id : "") + " " + words;
-  const seen = focused.some(([outline, shadow, border], place) =>
-    (outline && outline !== plain[place][0]) || shadow !== plain[place][1] || border !== plain[place][2]);
-  return [name, seen];
-}"""
 
 WIDEST = """() => {
   const inside = (each) => each.closest("[class*=table-frame], pre, .scroll, [popover], dialog");
@@ -64,10 +44,10 @@ def unseen_focus(page: Page, gallery: Gallery, shot: Shot) -> list[str]:
     found, reached = [], set()
     for _ in range(TABS):
         page.keyboard.press("Tab")
-        told = page.evaluate(FOCUS_STYLE)
+        told = page.evaluate(STOP)
         if told is None:
             break
-        name, seen = told
+        name, seen, _ = told
         reached.add(name)
         if not seen:
             found.append(f"{shot.name}: focus is not seen at {name}")
