@@ -21,6 +21,28 @@ WIDEST = """() => {
 }"""
 
 
+CUT = """() => {
+  const controls = "a[href]:not(.skip-link), button, input:not([type=hidden]), select, textarea, summary";
+  const edges = (each) => each.getBoundingClientRect();
+  const isCut = (each) => {
+    const {left, right} = edges(each);
+    let shown = each;
+    for (let at = each.parentElement; at; at = at.parentElement) {
+      const style = getComputedStyle(at);
+      if (["auto", "scroll"].includes(style.overflowX)) shown = null; // it can be scrolled there
+      if (!shown) break;
+      if (style.overflowX !== "visible" && (left < edges(at).left - 1 || right > edges(at).right + 1)) return true;
+    }
+    if (shown && (left < -1 || right > innerWidth + 1)) return true;
+    return each.matches("button, .button") && each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== "inline";
+  };
+  return [...document.querySelectorAll(controls)]
+    .filter((each) => each.checkVisibility({visibilityProperty: true}) && edges(each).width > 2 && isCut(each))
+    .slice(0, 3).map((each) => each.cloneNode(false).outerHTML.slice(0, 80) + " " + each.textContent.trim().slice(0, 30));
+}"""
+"""The controls of which a part lies where it cannot be seen."""
+
+
 def problems_of(page: Page, gallery: Gallery, shot: Shot) -> list[str]:
     """What is wrong with one page, in both schemes and at all widths."""
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -34,6 +56,7 @@ def problems_of(page: Page, gallery: Gallery, shot: Shot) -> list[str]:
         wide = page.evaluate("document.documentElement.scrollWidth")
         if wide > width:
             found.append(f"{shot.name}: {wide} px wide in a window of {width}: {page.evaluate(WIDEST)}")
+        found += [f"{shot.name}: cut off in a window of {width}: {each}" for each in page.evaluate(CUT)]
     return found
 
 
