@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from catalog.enums import Grader, RouteState, VersionState
 from catalog.models import Benchmark, BenchmarkVersion, ModelRoute, RouteRate, Task
+from common.searching import holds
 from workspaces.models import Membership, User, Workspace
 
 PUBLISHED = (VersionState.ACTIVE, VersionState.RETIRED)
@@ -79,9 +80,7 @@ def catalog_entries(
     elif source == "public":
         entries = entries.filter(workspace__isnull=True)
     for word in q.split()[:10]:
-        entries = entries.filter(
-            Q(slug__icontains=word) | Q(name__icontains=word) | Q(description__icontains=word) | Q(category__icontains=word)
-        )
+        entries = entries.filter(holds(word, "slug", "name", "description", "category"))
     return entries.select_related("created_by")
 
 
@@ -229,7 +228,7 @@ def manifest_of(version: BenchmarkVersion) -> dict[str, Any]:
 def tasks_of(version: BenchmarkVersion, q: str = "") -> QuerySet[Task]:
     """The version's tasks in order, without their contents; `q` is looked for in IDs and groups."""
     tasks = Task.objects.filter(version=version).order_by("ordinal")
-    return tasks.filter(Q(task_id__icontains=q) | Q(group__icontains=q)) if q else tasks
+    return tasks.filter(holds(q, "task_id", "group")) if q else tasks
 
 
 def find_tasks(version: BenchmarkVersion, q: str = "") -> QuerySet[Task]:
@@ -239,7 +238,7 @@ def find_tasks(version: BenchmarkVersion, q: str = "") -> QuerySet[Task]:
         return tasks
     tasks = tasks.alias(words=Cast("metadata", TextField()))
     for word in q.split()[:10]:
-        tasks = tasks.filter(Q(task_id__icontains=word) | Q(group__icontains=word) | Q(words__icontains=word))
+        tasks = tasks.filter(holds(word, "task_id", "group", json_columns=("words",)))
     return tasks
 
 
@@ -276,7 +275,7 @@ def search_routes(q: str = "") -> QuerySet[ModelRoute]:
     """`routes` whose ID, name or provider holds every word."""
     found = routes()
     for word in q.split()[:10]:
-        found = found.filter(Q(route_id__icontains=word) | Q(name__icontains=word) | Q(provider__name__icontains=word))
+        found = found.filter(holds(word, "route_id", "name", "provider__name"))
     return found
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from catalog.models import BenchmarkVersion, Task
 from common.ids import named_id, parse_uuid
+from common.searching import holds
 from gateway.models import Call
 from runs.enums import Flag, Phase, RunStatus, SampleStatus
 from runs.models import EmptyAnswers, Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Subject
@@ -227,7 +228,7 @@ def filter_samples(
     if q:
         # With the subjects named too, the unique index finds the samples of few tasks without reading the run's others.
         versions = [benchmark.version_id for benchmark in run.benchmarks.all()]
-        tasks = Task.objects.filter(version__in=versions, task_id__icontains=q)
+        tasks = Task.objects.filter(holds(q, "task_id"), version__in=versions)
         samples = samples.filter(task__in=tasks.values("pk"), subject__in=[each.pk for each in run.subjects.all()])
     return samples
 
