@@ -38,7 +38,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     status, code, message, details, headers = _answer(error)
     if status == 405:
         headers = {"Allow": ", ".join(context["view"].allowed_methods)}
-    if status >= 500:
+    if status >= 500 and not isinstance(error, Refused):  # what another service failed at is refused in words, and no failure of ours
         log.error("api.failed", path=request.path, method=request.method, exc_info=error)
         got_request_exception.send(sender=type(context["view"]), request=request._request)
     return Response(envelope(request_id_of(request), code, message, details), status=status, headers=headers)
