@@ -279,7 +279,7 @@ def stream(
     sent = headers(token)
     if first or last is not None:
         sent["Range"] = f"bytes={first}-{'' if last is None else last}"
-    with session().stream("GET", url, headers=sent, extensions={"max_bytes": limit, "timeout": {}}) as response:
+    with session().stream("GET", url, headers=sent, extensions={"max_bytes": limit}) as response:
         if response.status_code == 416 and not first:  # not even the first byte is there
             raise unreadable("The file is empty.")
         hf_raise_for_status(response)

@@ -7,6 +7,10 @@
 A repository is a history of commits, each with its files; `main` is the newest one. Parquet files, and whatever is named in `lfs`, are kept
 as with Git LFS: the Hub names their SHA-256 and sends the download to the CDN by a signed address. `fault` sees each request first: what
 it returns is sent in place of the answer.
+
+As a process of its own, which prints the settings to start the product with; it has one public dataset, `acme/sums`:
+
+    python -m tests.standins.hub
 """
 
 import asyncio
@@ -14,6 +18,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -282,3 +287,17 @@ def _ranged(request: Request, content: bytes, headers: Mapping[str, str]) -> Rep
 
 def _refused(status: int, code: str, message: str) -> Reply:
     return Reply(status, {"error": message}, {"X-Error-Message": message} | ({"X-Error-Code": code} if code else {}))
+
+
+def main() -> None:
+    rows = "".join(f'{{"question": "What is {n} + {n}?", "answer": "{2 * n}"}}\n' for n in range(100))
+    server = HubServer()
+    server.add("acme/sums", {"README.md": card("mit"), "data/test.jsonl": rows.encode(), "data/train.jsonl": rows.encode()}, downloads=7)
+    with server:
+        print(f"HF_ENDPOINT={server.url} HF_FILE_HOSTS={server.cdn_host}", flush=True)
+        with suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()
