@@ -1,6 +1,5 @@
 """What the Hub has: searching, browsing and looking into public datasets. No token is ever used here, and nothing is stored."""
 
-import io
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
@@ -8,9 +7,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 from django.conf import settings
 
 from common.errors import Forbidden, Refused
-from common.redaction import redact
 from imports.limits import limits
-from imports.reading import open_rows
+from imports.queries.first_rows import Preview, first_rows
 from imports.sources import hub
 from imports.sources.hub_client import headers, hub_api, session, within
 from imports.sources.hub_names import FORMATS, Reference, check_path, format_of, is_commit, parse_reference
@@ -20,8 +18,6 @@ LOOK_SECONDS = 15.0
 MAX_HITS = 50
 FOLDER_PAGE = 100
 PREVIEW_BYTES = 256 * 1024
-PREVIEW_ROWS = 20
-PREVIEW_CHARS = 400
 _MAX_CURSOR = 2000
 
 
@@ -80,16 +76,6 @@ class Folder:
     path: str
     entries: tuple[Entry, ...]
     cursor: str
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """The first rows of a file as texts, credentials redacted, long ones cut. They were not verified; the import is."""
-
-    columns: tuple[str, ...]
-    rows: tuple[dict[str, str], ...]
-    is_whole: bool
-    """Whether these are all rows of the file."""
 
 
 def require_hub() -> None:
@@ -177,7 +163,8 @@ def _entry(listed: dict[str, Any]) -> Entry:
 
 
 def preview_file(repository: str, commit: str, path: str) -> Preview:
-    """The first rows of a CSV or JSON Lines file of a public dataset at a commit, from its first 256 KiB.
+    """The first rows of a CSV or JSON Lines file of a public dataset at a commit, from its first 256 KiB. They were not verified; the
+    import is.
 
     Raises `Refused`: those of `list_folder`, `unsupported_format` (Parquet keeps its columns at its end, so that it has no preview), and
     what reading the rows may raise.
@@ -196,35 +183,12 @@ def preview_file(repository: str, commit: str, path: str) -> Preview:
                 if len(content) >= PREVIEW_BYTES:
                     break
     is_whole = len(content) < PREVIEW_BYTES and total in (None, len(content))
-    return _first_rows(bytes(content), path, is_whole)
+    return first_rows(bytes(content), path, is_whole)
 
 
 def _total(content_range: str) -> int | None:
     total = content_range.rpartition("/")[2]
     return int(total) if total.isdecimal() else None
-
-
-def _first_rows(content: bytes, path: str, is_whole: bool) -> Preview:
-    if not is_whole:
-        content = content[: content.rfind(b"\n") + 1] or content
-    stream = open_rows(io.BytesIO(content), path.rpartition("/")[2])
-    rows: list[dict[str, Any]] = []
-    for row in stream.rows():
-        if not row.problem:
-            rows.append(row.values)
-        if len(rows) > PREVIEW_ROWS:
-            break
-    is_all = is_whole and len(rows) <= PREVIEW_ROWS
-    if not is_whole and 1 < len(rows) <= PREVIEW_ROWS:
-        rows.pop()  # the last one may have been cut within a quoted cell
-    columns = dict.fromkeys(redact(name) for row in rows[:PREVIEW_ROWS] for name in row)
-    shown = tuple({redact(name): _shown(value) for name, value in row.items()} for row in rows[:PREVIEW_ROWS])
-    return Preview(tuple(columns), shown, is_all)
-
-
-def _shown(value: Any) -> str:
-    text = redact("" if value is None else value if isinstance(value, str) else str(value))
-    return text if len(text) <= PREVIEW_CHARS else f"{text[:PREVIEW_CHARS]}…"
 
 
 def _pinned(repository: str, commit: str) -> Reference:

@@ -55,7 +55,7 @@ def parse_reference(text: str, *, pinned: bool = False) -> Reference:
         repository, at, revision = rest.partition("@")
         if not at or not revision:
             raise _invalid(f"The revision is missing. Name the dataset as {_FORMS}.")
-        return Reference(_repository(repository), _revision(revision))
+        return Reference(_repository(repository), check_revision(revision))
     if pinned:
         raise _invalid(f"Name the dataset as {_FORMS}.")
     return Reference(_of_url(text), DEFAULT_REVISION)
@@ -88,7 +88,8 @@ def _repository(name: str) -> str:
 _NO_OWNERS = frozenset(("datasets", "models", "spaces", "api"))
 
 
-def _revision(revision: str) -> str:
+def check_revision(revision: str) -> str:
+    """The name of a branch or tag, or a commit, as it is. Raises `Refused` `invalid_source`."""
     parts = revision.split("/")
     odd = ".." in revision or revision.endswith((".", ".lock")) or any(not part or part.startswith(".") for part in parts)
     if not _REVISION.fullmatch(revision) or odd or not _is_storable(revision):
