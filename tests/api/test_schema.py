@@ -105,6 +105,8 @@ def known(workspace: Workspace, settings: Settings, monkeypatch: pytest.MonkeyPa
         "connection_id": str(make_connection(workspace).public_id),
         "benchmark_id": private.profile_id,
         "slug": "sums",
+        "upload_id": api.post("/v1/benchmark-uploads", {"files": [{"name": "a.csv", "bytes": 100}]}).json()["id"],
+        "file_name": "a.csv",
     }
     # A real WSGI call would close the connection of the test's transaction. The test client has put the receivers back in place.
     signals = (request_started, request_finished)
