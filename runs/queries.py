@@ -259,12 +259,12 @@ def count_samples(run: Run, found: QuerySet[Sample] | None = None, subject: int 
     """How many samples `narrow_samples` keeps: by `""` (all of them), `failures` and `disagreements`.
 
     Without `found`, of the run or of one subject: from the subjects' own counters, and one pass over the run for the disagreements, whose
-    outcome is kept until more samples are there. With `found`, of samples that are filtered otherwise: by one query.
+    outcome is kept until more samples are there. With `found`, of samples that are filtered otherwise: by one query, and without the
+    disagreements, for which it would have to go over the whole run each time.
     """
     if found is not None:
-        among = Count("pk", filter=Q(position__in=_disputed(run).values("position")))
-        counted = found.order_by().aggregate(every=Count("pk"), failures=Count("pk", filter=FAILED), disagreements=among)
-        return {"": counted["every"], "failures": counted["failures"], "disagreements": counted["disagreements"]}
+        counted = found.order_by().aggregate(every=Count("pk"), failures=Count("pk", filter=FAILED))
+        return {"": counted["every"], "failures": counted["failures"]}
     subjects = [each for each in run.subjects.all() if subject is None or each.index == subject]
     every = sum(each.processed for each in subjects)
     key = f"disagreements:{run.pk}:{run.processed}:{every}:{'' if subject is None else subject}"

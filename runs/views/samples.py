@@ -126,7 +126,10 @@ def _kept(show: str, subject: str) -> str:
 
 
 def _segments(request: PersonRequest, run: Run, show: str, counts: dict[str, int]) -> list[dict[str, Any]]:
-    """Links to all, the failures and the disagreements, which keep the other filters, each with how many it lists. `key` toggles."""
+    """Links to all, the failures and the disagreements, which keep the other filters, with how many each lists where that is known.
+
+    `key` toggles.
+    """
     choices = [("", "All", ""), ("failures", "Failures", "f")]
     if len(run.subjects.all()) > 1:
         choices.append(("disagreements", "Disagreements", "d"))
@@ -137,7 +140,7 @@ def _segments(request: PersonRequest, run: Run, show: str, counts: dict[str, int
         query["show"] = value
         if not value:
             del query["show"]
-        found.append({"label": label, "key": key, "count": counts[value], "href": f"?{query.urlencode()}", "is_current": value == show})
+        found.append({"label": label, "key": key, "count": counts.get(value), "href": f"?{query.urlencode()}", "is_current": value == show})
     return found
 
 

@@ -172,7 +172,11 @@ def test_segments_count_what_they_list(run: Run, viewer: User, sign_in: SignIn, 
     for show in ("", "failures", "disagreements"):
         query = narrow | ({"show": show} if show else {})
         segments = client.get(samples_of(run), query).context["segments"]
-        assert next(each["count"] for each in segments if each["is_current"]) == len(listed(client, run, **query))
+        count = next(each["count"] for each in segments if each["is_current"])
+        if show == "disagreements" and narrow.keys() - {"subject"}:
+            assert count is None  # beside other filters it would cost a pass over the run each time
+        else:
+            assert count == len(listed(client, run, **query))
 
 
 def test_counts_of_a_run_follow_its_samples(run: Run) -> None:
