@@ -314,6 +314,7 @@ CELERY_BEAT_SCHEDULER = "evalrouter_site.beat:MemoryScheduler"
 CELERY_BEAT_SCHEDULE = {
     "runs.sweep": {"task": "runs.sweep", "schedule": ENGINE_SWEEP_SECONDS, "options": {"expires": ENGINE_SWEEP_SECONDS}},
     "runs.expire_content": {"task": "runs.expire_content", "schedule": 24 * 3600.0},
+    "imports.compute_health": {"task": "imports.compute_health", "schedule": 300.0, "options": {"expires": 300.0}},
     "imports.expire_uploads": {"task": "imports.expire_uploads", "schedule": 600.0, "options": {"expires": 600.0}},
     "imports.sweep_checks": {"task": "imports.sweep_checks", "schedule": 30.0, "options": {"expires": 30.0}},
     "imports.expire_drafts": {"task": "imports.expire_drafts", "schedule": 3600.0, "options": {"expires": 3600.0}},

@@ -4,10 +4,16 @@ from celery import shared_task
 
 from imports.actions.checking import run_check, sweep_checks
 from imports.actions.drafts import expire_drafts
+from imports.actions.health import compute_missing_health
 from imports.actions.uploads import expire_uploads, sweep_files
 from imports.jobs import CHECK, EXPIRE_DRAFTS, SWEEP_CHECKS
 from imports.queries.drafts import find_check
 from workspaces.actors import SYSTEM
+
+
+@shared_task(name="imports.compute_health")
+def compute_health() -> None:
+    compute_missing_health(actor=SYSTEM)
 
 
 @shared_task(name="imports.expire_uploads")

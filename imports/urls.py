@@ -6,6 +6,7 @@ from imports import views
 
 app_name = "imports"
 urlpatterns = [
+    path("catalog/<slug:slug>/health", views.health, name="health"),
     path("catalog/import", views.source, name="source"),
     path("catalog/import/upload", views.upload, name="upload"),
     path("catalog/import/upload/<uuid:upload_id>/abandonment", views.abandon, name="abandon"),

@@ -7,7 +7,7 @@ from billing import api as billing
 from catalog import api as catalog
 from evalrouter_site.api.views import unknown
 from gateway import api as gateway
-from imports.api import hub, private, uploads
+from imports.api import health, hub, private, uploads
 from runs.api import models, results, runs
 from workspaces import api as workspaces
 
@@ -31,6 +31,7 @@ v1: list[URLPattern | URLResolver] = [
     path("billing/entries", billing.EntryList.as_view()),
     path("benchmarks", catalog.BenchmarkList.as_view()),
     path("benchmarks/<slug:slug>", catalog.BenchmarkDetail.as_view()),
+    path("benchmarks/<slug:slug>/health", health.BenchmarkHealthDetail.as_view()),
     path("evals", catalog.EvalList.as_view()),
     path("catalog/tasks", catalog.TaskList.as_view()),
     path("private-benchmarks", private.PrivateBenchmarkList.as_view()),

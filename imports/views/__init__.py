@@ -4,6 +4,7 @@ from imports.views.checking import cancellation, check, problems
 from imports.views.create import create
 from imports.views.drafts import discard, draft, duplicate
 from imports.views.grading import grading
+from imports.views.health import health
 from imports.views.hub import fetch
 from imports.views.mapping import mapping
 from imports.views.preview import preview
@@ -21,6 +22,7 @@ __all__ = [
     "duplicate",
     "fetch",
     "grading",
+    "health",
     "mapping",
     "preview",
     "problems",

@@ -78,6 +78,7 @@ catalog/import/<uuid:draft_id>/check/cancellation               OBJECT  POST mem
 catalog/import/<uuid:draft_id>/check/rows.csv                   OBJECT  GET member
 catalog/import/<uuid:draft_id>/create                           OBJECT  GET member, POST member
 catalog/<slug:slug>                                             CATALOG GET
+catalog/<slug:slug>/health                                      CATALOG GET
 models                                                          PUBLIC  GET
 models/<path:route_id>                                          PUBLIC  GET
 
@@ -114,6 +115,7 @@ v1/billing/wallet                                               OWN     GET view
 v1/billing/entries                                              OWN     GET viewer
 v1/benchmarks                                                   PUBLIC  GET
 v1/benchmarks/<slug:slug>                                       CATALOG GET
+v1/benchmarks/<slug:slug>/health                                CATALOG GET
 v1/evals                                                        PUBLIC  GET
 v1/catalog/tasks                                                PUBLIC  GET
 v1/models                                                       PUBLIC  GET
