@@ -14,7 +14,7 @@ from common.pages import page_of
 from common.web import public_page, render_page
 from workspaces.actors import actor_of_user
 from workspaces.models import User, Workspace
-from workspaces.permissions import can_run
+from workspaces.permissions import can_import, can_run
 from workspaces.queries import current_workspace
 
 BENCHMARKS_A_PAGE = 60
@@ -57,6 +57,7 @@ def benchmarks(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "is_filtered": any(filters.values()),
         "facets": _facets(request, workspace, filters),
+        "can_import": request.user.is_authenticated and workspace is not None and can_import(actor_of_user(request.user), workspace),
         "kept": [(key, value) for key, value in filters.items() if value and key != "q"],
     }
     return render_page(request, "catalog/benchmarks.html", context, partial="list")

@@ -31,7 +31,7 @@ from workspaces.models import Workspace
 
 STEPS = ("source", "preview", "mapping", "grading", "rights", "check", "create")
 READING = ("format", "encoding", "delimiter", "header")
-ROWS = (*READING, "columns", "prompt_template", "answer_pattern", "task", "system_prompt")
+ROWS = (*READING, "columns", "prompt_template", "answer_pattern", "task", "system_prompt", "leave_out_leaking_rows")
 """The keys that decide whether a row is good."""
 _WORKING = {"name": "Draft", "rights_attestation": True}
 
@@ -61,6 +61,7 @@ def manifest_of(state: Mapping[str, Any], **filled: Any) -> dict[str, Any]:
         "task": grader_of(state),
         "grader_options": options_of(state),
         "max_output_tokens": state.get("max_output_tokens"),
+        "leave_out_leaking_rows": state.get("leave_out_leaking_rows") or None,
         "data_license": state.get("data_license") or DEFAULT_LICENSE,
         "rights_attestation": bool(state.get("attested")),
     }

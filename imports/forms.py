@@ -86,6 +86,7 @@ def read_mapping(data: QueryDict, columns: Collection[str]) -> dict[str, Any]:
         "choices_in": how if how in {"none", "one", "several"} else "none",
         "prompt_template": _lines(data.get("prompt_template", "")),
         "answer_pattern": data.get("answer_pattern", "").strip() or None,
+        "leave_out_leaking_rows": data.get("leave_out") == "on",
     }
 
 

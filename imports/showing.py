@@ -242,7 +242,7 @@ def delivered(stream: RowStream, manifest: ImportManifest, count: int = DELIVERE
             task = mapped(row).task
             shown.reference = task.reference
             shown.answer = cell_text(task.reference if not isinstance(task.reference, list) else _joined(task.reference))
-            check_rows(_only(stream, row), manifest, _template(manifest))
+            check_rows(_only(stream, row), replace(manifest, leave_out_leaking_rows=False), _template(manifest))
         except RowProblem as problem:
             shown.problem = redact(problem.message)
         except Refused as refusal:

@@ -25,6 +25,7 @@ _WHOLE = {
     'Rename it, or set "format" to jsonl, csv or parquet': "Rename it, or say what it is below",
     'Rename it to .parquet, or set "format" to parquet': "Say below that it is Parquet",
     "set index_base to 1": "say that counting begins at 1",
+    "or leave such rows out with leave_out_leaking_rows": "or leave such rows out",
     "Set another encoding": "Choose another encoding",
 }
 _NAME = re.compile(r"\b(" + "|".join(_NAMES) + r")\b")

@@ -17,7 +17,7 @@ from imports.actions.checking import cancel_check, nudge_checks, start_check
 from imports.enums import CheckStatus
 from imports.models import ImportDraft, RowCheck
 from imports.queries.drafts import latest_check
-from imports.views.frame import actor_of, context_of, draft_of, elsewhere, source_or_none, step_url
+from imports.views.frame import actor_of, context_of, draft_of, elsewhere, save, source_or_none, step_url
 from imports.wording import in_words
 from workspaces.requests import PersonRequest
 
@@ -34,9 +34,13 @@ def check(request: PersonRequest, draft_id: object) -> HttpResponse:
         return away
     trouble = ""
     if request.method == "POST":
+        if request.POST.get("do") == "leave_out":
+            saved = save(request, draft, {"leave_out_leaking_rows": True})
+            draft, trouble = saved.draft, saved.trouble
         try:
-            start_check(draft, actor=actor_of(request))
-            return redirect_to(request, step_url(draft, "check"))
+            if not trouble:
+                start_check(draft, actor=actor_of(request))
+                return redirect_to(request, step_url(draft, "check"))
         except Forbidden:
             raise
         except Refused as refusal:
@@ -44,6 +48,7 @@ def check(request: PersonRequest, draft_id: object) -> HttpResponse:
     found = latest_check(draft, drafting.checked_sha256(draft))
     if found is not None and _is_open(found):
         nudge_checks(draft, actor=actor_of(request))
+        found.refresh_from_db()
     return _answer(request, draft, found, trouble)
 
 

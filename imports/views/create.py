@@ -11,7 +11,8 @@ from common.web import page, redirect_to, render_page
 from imports import drafting
 from imports.actions.checking import nudge_checks, start_check
 from imports.enums import CheckStatus
-from imports.models import ImportDraft
+from imports.manifests import DEFAULT_LICENSE
+from imports.models import ImportDraft, RowCheck
 from imports.queries.drafts import latest_check
 from imports.views.frame import actor_of, context_of, draft_of, elsewhere, step_url
 from imports.wording import in_words
@@ -45,10 +46,12 @@ def create(request: PersonRequest, draft_id: object) -> HttpResponse:
 def _answer(request: PersonRequest, draft: ImportDraft, trouble: str) -> HttpResponse:
     sha256 = drafting.checked_sha256(draft)
     checked, making = latest_check(draft, sha256), latest_check(draft, sha256, creates=True)
-    is_open = making is not None and making.status in {CheckStatus.QUEUED, CheckStatus.RUNNING}
-    if is_open:
+    is_open = making is not None and _is_open(making)
+    if making is not None and is_open:
         nudge_checks(draft, actor=actor_of(request))
-    elif making is not None and making.refusal and not trouble:
+        making.refresh_from_db()
+        is_open = _is_open(making)
+    if making is not None and making.refusal and not trouble:
         trouble = making.refusal["message"]
     report = (checked.report if checked is not None else None) or {}
     context = context_of(
@@ -60,6 +63,7 @@ def _answer(request: PersonRequest, draft: ImportDraft, trouble: str) -> HttpRes
         trouble=trouble,
         grader=drafting.grader_of(draft.state),
         limit=draft.state.get("max_output_tokens") or 256,
+        license=draft.state.get("data_license") or DEFAULT_LICENSE,
         catalog=reverse("catalog:benchmarks"),
     )
     target = getattr(request.htmx, "target", None)  # type: ignore[attr-defined]
@@ -70,3 +74,7 @@ def _answer(request: PersonRequest, draft: ImportDraft, trouble: str) -> HttpRes
         partial="progress" if target == "progress" else "wizard",
         status=422 if trouble and request.method == "POST" else 200,
     )
+
+
+def _is_open(check: RowCheck) -> bool:
+    return check.status in {CheckStatus.QUEUED, CheckStatus.RUNNING}

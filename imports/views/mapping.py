@@ -134,6 +134,9 @@ def _answer(request: PersonRequest, saved: Saved, seen: _Columns, *, problems: P
         unfinished=list(first.values())[:1] or ([trouble] if trouble else []),
         prompts=prompts,
         can_add=len(prompts) < MAX_PROMPT_COLUMNS,
+        can_leave_out=bool(state.get("leave_out_leaking_rows"))
+        or any(each.leaks for each in rows)
+        or "own answer" in (problems or {}).get("prompts", ""),
         choices_in=state.get("choices_in")
         or ("several" if isinstance(chosen.get("choices"), list) else "one" if chosen.get("choices") else "none"),
         choice_columns=chosen.get("choices") if isinstance(chosen.get("choices"), list) else [],
