@@ -80,6 +80,7 @@ PAGES = (
 ACTIONS = (
     ("member", "New evaluation", "runs:new_evaluation", "plus", "run start quote compare"),
     ("member", "Import a benchmark", "imports:source", "upload", "upload file data csv jsonl parquet hugging face private own"),
+    ("member", "Bring old evaluations along", "imports:recorded", "upload", "import recorded openai promptfoo lm-eval inspect"),
     ("admin", "Connect an endpoint", "gateway:new_connection", "plus", "add connection"),
     ("admin", "Make an API key", "workspaces:api_keys", "plus", "new token"),
     ("admin", "Add a member", "workspaces:members", "plus", "invite a person people"),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from django.db.models import Count, Q, QuerySet
 
+from catalog.models import Benchmark, BenchmarkVersion
 from common.ids import named_id
 from gateway.models import Connection, RecordedAnswer, RecordedModel
 from workspaces.models import User, Workspace
@@ -26,10 +27,24 @@ def get_connection_of_member(user: User, public_id: uuid.UUID | str) -> Connecti
     return found.select_related("workspace", "created_by").get(public_id=named_id(public_id))
 
 
+def all_recorded_models(workspace: Workspace) -> QuerySet[RecordedModel]:
+    """The workspace's recorded models by name, archived ones too, with the versions they answer."""
+    return RecordedModel.objects.filter(workspace=workspace).select_related("version__benchmark").order_by("name", "id")
+
+
 def recorded_models_for(workspace: Workspace) -> QuerySet[RecordedModel]:
-    """The workspace's recorded models that can be run, by name, with the versions they answer."""
-    found = RecordedModel.objects.filter(workspace=workspace, archived_at__isnull=True)
-    return found.select_related("version__benchmark").order_by("name", "id")
+    """Those of them that can be run."""
+    return all_recorded_models(workspace).filter(archived_at__isnull=True)
+
+
+def recorded_models_of_version(workspace: Workspace, version: BenchmarkVersion, *, archived: bool = False) -> QuerySet[RecordedModel]:
+    """Those that answer the version; with `archived` also those that can be run no more."""
+    return (all_recorded_models(workspace) if archived else recorded_models_for(workspace)).filter(version=version)
+
+
+def recorded_models_of_benchmark(workspace: Workspace, benchmark: Benchmark) -> QuerySet[RecordedModel]:
+    """Those that can be run on one of the benchmark's versions."""
+    return recorded_models_for(workspace).filter(version__benchmark=benchmark)
 
 
 def find_recorded_models(workspace: Workspace, name: str) -> QuerySet[RecordedModel]:

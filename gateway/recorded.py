@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gateway.enums import Agreement
 from gateway.models import RecordedAnswer, RecordedModel
 
 READ_AT_ONCE = 500
@@ -42,3 +43,14 @@ def recorded_words(model: RecordedModel) -> str:
     source = FORMATS.get(str(model.source.get("format")), "a file")
     name = f" ({model.source['file']})" if model.source.get("file") else ""
     return f"recorded answers, not a live model, brought in from {source}{name}. What they once cost and how long they took is not known."
+
+
+def agreement_of(correct: bool, readable: bool, was_correct: bool | None) -> Agreement:
+    """How our verdict stands to the old one."""
+    if was_correct is None:
+        return Agreement.NO_OLD_VERDICT
+    if not readable:
+        return Agreement.OURS_UNREADABLE
+    if correct:
+        return Agreement.BOTH_RIGHT if was_correct else Agreement.ONLY_OURS
+    return Agreement.ONLY_THEIRS if was_correct else Agreement.BOTH_WRONG

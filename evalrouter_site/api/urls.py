@@ -7,7 +7,7 @@ from billing import api as billing
 from catalog import api as catalog
 from evalrouter_site.api.views import unknown
 from gateway import api as gateway
-from imports.api import health, hub, private, uploads
+from imports.api import health, hub, private, recorded, uploads
 from runs.api import models, results, runs
 from workspaces import api as workspaces
 
@@ -44,6 +44,10 @@ v1: list[URLPattern | URLResolver] = [
     path("benchmark-uploads/<uuid:upload_id>/files/<str:file_name>", uploads.UploadContent.as_view()),
     path("benchmark-uploads/<uuid:upload_id>/complete", uploads.UploadComplete.as_view()),
     path("benchmark-uploads/<uuid:upload_id>/archive", uploads.UploadArchive.as_view()),
+    path("recorded-models", recorded.RecordedModelList.as_view()),
+    path("recorded-models/<uuid:model_id>", recorded.RecordedModelDetail.as_view()),
+    path("recorded-models/<uuid:model_id>/agreement", recorded.RecordedModelAgreement.as_view()),
+    path("recorded-models/<uuid:model_id>/archive", recorded.RecordedModelArchive.as_view()),
     path("models", models.ModelList.as_view()),
     path("connections", gateway.ConnectionList.as_view()),
     path("connections/<uuid:connection_id>", gateway.ConnectionDetail.as_view()),

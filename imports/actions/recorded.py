@@ -1,6 +1,6 @@
 """Bringing old evaluations along: rows become a private benchmark, answers become recorded models, each with our verdict beside the old."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,9 +15,9 @@ from catalog.models import BenchmarkVersion, Task, TaskContent
 from catalog.queries import manifest_of
 from catalog.storing import DamagedFile, open_file
 from common.errors import Conflict, Refused
-from gateway.enums import Agreement
 from gateway.models import RecordedAnswer, RecordedModel
 from gateway.queries import recorded_models_for
+from gateway.recorded import agreement_of
 from imports.actions.benchmarks import RIGHTS_STATEMENT, Report, check_benchmark, import_benchmark
 from imports.recorded.collecting import LEFT_OUT, Collector
 from imports.recorded.files import OldFile
@@ -32,6 +32,7 @@ ROWS_AT_ONCE = 500
 MAX_ACTIVE = 1_000
 DEFAULT_TOKENS = 1_024
 MAX_NAME = 160
+Finish = Callable[[BenchmarkVersion, list[RecordedModel]], None]
 WITH_CHOICES = '{prompt}\n\n{choices}\n\nAnswer with one letter as "ANSWER: <letter>".'
 
 
@@ -95,9 +96,9 @@ def check_recorded(workspace: Workspace, *, actor: Actor, sources: Sequence[Stor
 
 
 def import_recorded(
-    workspace: Workspace, *, actor: Actor, sources: Sequence[StoredSource], request: RecordedRequest
+    workspace: Workspace, *, actor: Actor, sources: Sequence[StoredSource], request: RecordedRequest, finish: Finish | None = None
 ) -> tuple[BenchmarkVersion, list[RecordedModel]]:
-    """The version, new or the one named, and its new recorded models, written in one transaction.
+    """The version, new or the one named, and its new recorded models, written in one transaction, in which `finish` is called with them.
 
     Raises `Forbidden`; `Refused` `byob_rights_not_attested`, `recorded_grader_needed`, and as `check_recorded`; `Conflict`
     `recorded_model_exists`, `recorded_model_limit`, and as an import does.
@@ -115,6 +116,8 @@ def import_recorded(
 
         def write(version: BenchmarkVersion) -> None:
             made.extend(_write_models(workspace, actor, version, understood, sources))
+            if finish is not None:
+                finish(version, made)
 
         if request.version is not None:
             with transaction.atomic():
@@ -292,17 +295,6 @@ def _write_answers(version: BenchmarkVersion, models: dict[str, RecordedModel], 
             counts[name] = counts.get(name, 0) + 1
         RecordedAnswer.objects.bulk_create(rows)
     return counts
-
-
-def agreement_of(correct: bool, readable: bool, was_correct: bool | None) -> Agreement:
-    """How our verdict stands to the old one."""
-    if was_correct is None:
-        return Agreement.NO_OLD_VERDICT
-    if not readable:
-        return Agreement.OURS_UNREADABLE
-    if correct:
-        return Agreement.BOTH_RIGHT if was_correct else Agreement.ONLY_OURS
-    return Agreement.ONLY_THEIRS if was_correct else Agreement.BOTH_WRONG
 
 
 def _batches(answers: Iterable[list[Any]]) -> Iterator[list[list[Any]]]:

@@ -7,7 +7,7 @@ from uuid import UUID
 from common.errors import Conflict, Refused
 from common.ids import parse_uuid
 from imports.enums import SourceKind, UploadStatus
-from imports.models import SourceFile, UploadFile
+from imports.models import SourceFile, Upload, UploadFile
 from imports.queries.uploads import status_of
 from imports.sources.stored import StoredSource
 from workspaces.models import Workspace
@@ -33,6 +33,11 @@ def resolve_source(workspace: Workspace, uri: str, *, sha256: str = "", size: in
         message = f"{source.uri} is stored with other content than stated: SHA-256 {content.sha256}, {content.bytes:,} bytes."
         raise Refused("source_mismatch", message, details={"source": source.uri, "sha256": content.sha256, "bytes": content.bytes})
     return source
+
+
+def sources_of_upload(upload: Upload) -> list[StoredSource]:
+    """All files of the upload, in their order. Raises as `resolve_source`."""
+    return [resolve_source(upload.workspace, file.uri) for file in upload.files.select_related("upload")]
 
 
 def _not_found(uri: str) -> Refused:

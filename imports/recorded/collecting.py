@@ -65,7 +65,9 @@ class Collector:
         self.systems: set[str] = set()
         self.wants_rows = True
         """False where the answers belong to a benchmark that is there."""
-        self._answered: set[tuple[int, int]] = set()
+        self._answered: list[bytearray] = []
+        """For each model which rows it answered."""
+        self._count = 0
         self._rows: IO[bytes] = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
         self._answers: IO[bytes] = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
 
@@ -131,13 +133,16 @@ class Collector:
             self.left_out["answer_too_long"] += 1
             return
         position = self.keys.setdefault(key, len(self.keys))
+        if self._count >= MAX_ANSWERS or len(self.keys) > MAX_ROWS:
+            raise Refused("upload_row_limit", f"The file has more than {MAX_ROWS:,} tasks or {MAX_ANSWERS:,} answers.", status=413)
         number = list(self.models).index(model) if model in self.models else len(self.models)
-        if (number, position) in self._answered:
+        if number == len(self._answered):
+            self._answered.append(bytearray(MAX_ROWS))
+        if self._answered[number][position]:
             self.left_out["twice"] += 1
             return
-        if len(self._answered) >= MAX_ANSWERS or len(self.keys) > MAX_ROWS:
-            raise Refused("upload_row_limit", f"The file has more than {MAX_ROWS:,} tasks or {MAX_ANSWERS:,} answers.", status=413)
-        self._answered.add((number, position))
+        self._answered[number][position] = 1
+        self._count += 1
         self.models[model] = self.models.get(model, 0) + 1
         texts = [storable(text), storable(reasoning)[:MAX_ANSWER_CHARS], finish_reason[:30], was_correct, storable(extracted)[:500]]
         self._answers.write(orjson.dumps([model, key, *texts]) + b"\n")

@@ -94,6 +94,18 @@ def _listed(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield value
 
 
+def holds_evaluation(file: IO[bytes], name: str) -> bool:
+    """Whether the file can only be an old evaluation: an Inspect archive, YAML, or one JSON object over several lines or with results."""
+    old = OldFile(name, file, 0)
+    if old.suffix in {".eval", ".yaml", ".yml"}:
+        return True
+    head = old.head()
+    if old.suffix != ".json" or head[:1] != b"{":
+        return False
+    is_spread_out = head.split(b"\n", 1)[0].strip() == b"{"
+    return is_spread_out or any(b'"%s"' % key in head[:2_000] for key in (b"evalId", b"eval", b"results", b"testing_criteria"))
+
+
 def parsed(name: str, content: bytes) -> Any:
     """The JSON document. Raises `Refused` `recorded_unreadable_file`."""
     try:

@@ -8,6 +8,7 @@ from imports.views.health import health
 from imports.views.hub import fetch
 from imports.views.mapping import mapping
 from imports.views.preview import preview
+from imports.views.recorded import recorded, recorded_archiving, recorded_files, recorded_model, recorded_of_benchmark
 from imports.views.rights import rights
 from imports.views.source import abandon, choose, source, upload
 
@@ -26,6 +27,11 @@ __all__ = [
     "mapping",
     "preview",
     "problems",
+    "recorded",
+    "recorded_archiving",
+    "recorded_files",
+    "recorded_model",
+    "recorded_of_benchmark",
     "rights",
     "source",
     "upload",

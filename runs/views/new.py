@@ -262,7 +262,7 @@ def _options(workspace: Workspace, version: BenchmarkVersion, setup: Setup) -> d
     floors = [Option(f"baseline:{name}", name, f"baseline:{name}" in chosen, note=BASELINE_WORDS.get(name, "")) for name in BASELINES]
     recorded = [
         Option(f"recorded:{model.public_id}", model.name, f"recorded:{model.public_id}" in chosen, note=_recorded_note(model, version))
-        for model in gateway.recorded_models_for(workspace).filter(version=version)[:RECORDED_SHOWN]
+        for model in gateway.recorded_models_of_version(workspace, version)[:RECORDED_SHOWN]
     ]
     return {"managed": managed, "connections": own, "baselines": floors, "recorded": recorded}
 

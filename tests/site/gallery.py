@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from io import StringIO
+from io import BytesIO, StringIO
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -23,11 +23,13 @@ from playwright.sync_api import Page
 from catalog.models import BenchmarkVersion
 from catalog.queries import manifest_of
 from catalog.rendering import render_messages
+from imports.actions.whole_uploads import upload_several
 from runs.actions import create_quote
 from runs.engine.executor import Executor
 from runs.models import Run
 from tests import factories
 from tests.axe import enter
+from tests.imports.recorded import FIXTURES
 from tests.runs.working import start, work
 from tests.standins.chat import ChatServer, last_user_message
 from workspaces.actors import Actor, actor_of_user
@@ -178,7 +180,15 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         running: list[Any] = [own_subject, models[0], models[3]]
         live: Run = start(workspace, actor, subjects=running, name="Three at once", max_charge_microusd="400000", **selection)
         async_to_sync(Executor(should_stop=lambda: own.stats.answered > before + LIVE_ANSWERS).run)()
+    task_ids = list(version.tasks.order_by("ordinal").values_list("task_id", flat=True)[:12])
+    texts = {task_id: f"Counting it through, {n} are left." for n, task_id in enumerate(task_ids)}
+    recording = factories.make_recorded_model(version, texts, workspace=workspace, name="stock-model-2023")
+    recording.answers.filter(task__task_id__in=task_ids[:2]).update(was_correct=True, agreement="only_theirs", old_extracted="12")
+    old = (FIXTURES / "promptfoo.json").read_bytes()
+    upload = upload_several(workspace, actor=actor, files=[("promptfoo.json", len(old), BytesIO(old))])
     return {
+        "recording": str(recording.public_id),
+        "old": str(upload.public_id),
         "ended": str(ended.public_id),
         "interrupted": str(interrupted.public_id),
         "live": str(live.public_id),
@@ -212,6 +222,12 @@ def make_gallery() -> Gallery:
         Shot("catalog-filtered", "/catalog?q=number"),
         Shot("catalog-empty", "/catalog?q=nothing-has-this-name"),
         Shot("benchmark", f"/catalog/{SLUG}"),
+        Shot("old-evaluation", "/catalog/import/recorded"),
+        Shot("old-evaluation-read", f"/catalog/import/recorded/{ids['old']}"),
+        Shot("recorded-predictions", f"/catalog/import/recorded?benchmark={SLUG}@1"),
+        Shot("recorded-model", f"/catalog/recorded/{ids['recording']}"),
+        Shot("recorded-model-filtered", f"/catalog/recorded/{ids['recording']}?agreement=only_theirs"),
+        Shot("recorded-of-benchmark", f"/catalog/recorded/benchmarks/{SLUG}"),
         Shot("models", "/models"),
         Shot("model", "/models/acme/large-2"),
         Shot("connections", "/connections"),

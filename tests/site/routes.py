@@ -77,6 +77,11 @@ catalog/import/<uuid:draft_id>/check                            OBJECT  GET memb
 catalog/import/<uuid:draft_id>/check/cancellation               OBJECT  POST member
 catalog/import/<uuid:draft_id>/check/rows.csv                   OBJECT  GET member
 catalog/import/<uuid:draft_id>/create                           OBJECT  GET member, POST member
+catalog/import/recorded                                         OWN     GET member, POST member
+catalog/import/recorded/<uuid:upload_id>                        OBJECT  GET member, POST member
+catalog/recorded/<uuid:model_id>                                OBJECT  GET viewer
+catalog/recorded/<uuid:model_id>/archiving                      OBJECT  POST member
+catalog/recorded/benchmarks/<slug:slug>                         CATALOG GET viewer
 catalog/<slug:slug>                                             CATALOG GET
 catalog/<slug:slug>/health                                      CATALOG GET
 models                                                          PUBLIC  GET
@@ -118,6 +123,10 @@ v1/benchmarks/<slug:slug>                                       CATALOG GET
 v1/benchmarks/<slug:slug>/health                                CATALOG GET
 v1/evals                                                        PUBLIC  GET
 v1/catalog/tasks                                                PUBLIC  GET
+v1/recorded-models                                              OWN     GET viewer, POST member
+v1/recorded-models/<uuid:model_id>                              OBJECT  GET viewer
+v1/recorded-models/<uuid:model_id>/agreement                    OBJECT  GET viewer
+v1/recorded-models/<uuid:model_id>/archive                      OBJECT  POST member
 v1/models                                                       PUBLIC  GET
 v1/private-benchmarks                                           OWN     GET viewer, POST member
 v1/private-benchmarks/<byob:benchmark_id>                       OBJECT  GET viewer

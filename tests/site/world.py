@@ -56,6 +56,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         rows=[{"values": {"question": f"{mark} What is {n} + {n}?"}, "reference": str(2 * n)} for n in range(4)],
     )
     connection = factories.make_connection(workspace, name=f"{mark} endpoint")
+    recorded = factories.make_recorded_model(version, {"t0": "0"}, workspace=workspace, name=f"{mark} recording")
     key, _ = factories.make_key(workspace, label=f"{mark} key")
     baselines = [{"kind": "baseline", "name": name} for name in ("random-choice", "most-frequent-answer")]
     request = {
@@ -70,6 +71,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "slug": version.benchmark.slug,
         "benchmark_id": version.benchmark.slug,
         "connection_id": str(connection.public_id),
+        "model_id": str(recorded.public_id),
         "key_id": str(key.public_id),
         "workspace_id": str(workspace.public_id),
         "quote_id": str(Quote.objects.get(run=run).public_id),
