@@ -1,5 +1,7 @@
 """Step 1: a file from this computer, one that the workspace has already, a data set of the Hugging Face Hub, or a GitHub repository."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +22,7 @@ from imports.limits import limits
 from imports.models import ImportDraft
 from imports.queries import drafts as queries
 from imports.queries import uploads as uploads_queries
+from imports.queries.capabilities import may_use_hub
 from imports.sources.stored import StoredSource
 from imports.views.browsing import hub_context
 from imports.views.frame import actor_of, draft_of, elsewhere, importing_workspace, seen_by, step_url, stepper
@@ -27,7 +30,6 @@ from imports.wording import in_words
 from workspaces.models import Workspace
 from workspaces.requests import PersonRequest
 
-SOURCES = {"file": "A file", "huggingface": "Hugging Face", "github": "GitHub"}
 SUFFIXES = ".jsonl,.ndjson,.json,.csv,.tsv,.parquet"
 FILES_LISTED = 8
 
@@ -48,24 +50,22 @@ def render_source(
     request: PersonRequest, workspace: Workspace, draft: ImportDraft | None, *, kind: str = "", status: int = 200, **more: Any
 ) -> HttpResponse:
     """The step's page; `more` says what went wrong with which form."""
-    kind = kind if kind in _available(workspace) else "file"
+    found = next((each for each in KINDS if each.value == kind and each.is_available(workspace)), KINDS[0])
     context: dict[str, Any] = {
         "draft": draft,
         "state": draft.state if draft is not None else {},
         "form_workspace": workspace,
         "step": "source",
         "steps": stepper(draft, "source"),
-        "kind": kind,
-        "kinds": _tabs(request, workspace, kind),
+        "kind": found.value,
+        "kind_template": found.template,
+        "kinds": _kinds(request, workspace, found.value),
         "suffixes": SUFFIXES,
         "limits": limits(),
         "problems": {},
         "here": step_url(draft, "source") if draft is not None else reverse("imports:source"),
     }
-    if kind == "file":
-        context |= _file_context(request, workspace)
-    elif kind == "huggingface":
-        context |= hub_context(request)
+    context |= found.context(request, workspace)
     if draft is None:
         context["drafts"] = queries.drafts_of(request.user, workspace)[: queries.DRAFTS_LISTED]
     if getattr(request.htmx, "target", None) == "hub":  # type: ignore[attr-defined]
@@ -73,14 +73,11 @@ def render_source(
     return render_page(request, "imports/source.html", context | more, partial="wizard", status=status)
 
 
-def _available(workspace: Workspace) -> list[str]:
-    """The kinds of source there are here. GitHub is one where its App is set up."""
-    return ["file", "huggingface"]
-
-
-def _tabs(request: PersonRequest, workspace: Workspace, kind: str) -> list[dict[str, Any]]:
+def _kinds(request: PersonRequest, workspace: Workspace, chosen: str) -> list[dict[str, Any]]:
     return [
-        {"label": SOURCES[each], "href": f"?source={each}", "is_current": each == kind, "count": None} for each in _available(workspace)
+        {"value": kind.value, "label": kind.label, "href": f"?source={kind.value}", "is_current": kind.value == chosen, "count": None}
+        for kind in KINDS
+        if kind.is_available(workspace)
     ]
 
 
@@ -96,6 +93,24 @@ def _file_context(request: PersonRequest, workspace: Workspace) -> dict[str, Any
         "sources": uploads_queries.count_active_sources(workspace),
         "used_bytes": used,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of source: where it can be used, what its form shows, and the template of the form."""
+
+    value: str
+    label: str
+    template: str
+    is_available: Callable[[Workspace], bool]
+    context: Callable[[PersonRequest, Workspace], dict[str, Any]]
+
+
+KINDS = (
+    Kind("file", "A file", "imports/source_file.html", lambda workspace: True, _file_context),
+    Kind("huggingface", "Hugging Face", "imports/source_hub.html", may_use_hub, lambda request, workspace: hub_context(request)),
+)
+"""In the order of their tabs. The address names one: `?source=huggingface`."""
 
 
 @page

@@ -15,8 +15,7 @@ from imports.actions.drafts import MAX_DRAFTS, Seen, create_draft, expire_drafts
 from imports.models import ImportDraft, RowCheck, Upload
 from imports.queries.drafts import drafts_of
 from tests.factories import make_user
-from tests.imports.test_wizard_steps import ready
-from tests.imports.wizard import START, begin, path, send, state_of, work_checks
+from tests.imports.wizard import START, begin, path, ready, send, state_of, work_checks
 from workspaces.actors import SYSTEM, actor_of_user
 from workspaces.enums import Role
 from workspaces.models import Membership, User, Workspace

@@ -31,6 +31,15 @@ def begin(
     return create_draft(workspace, actor=actor, source=stored.uri, state=kept)
 
 
+def ready(user: User, workspace: Workspace, content: bytes = CAPITALS, **state: Any) -> ImportDraft:
+    mapped = {
+        "columns": {"id": "id", "question": "country", "answer": "capital"},
+        "prompt_template": "Capital of {question}?",
+        "task": "exact_match",
+    }
+    return begin(user, workspace, content, done=5, **{**mapped, "options": {"exact_match": {}}, **state})
+
+
 def path(draft: ImportDraft, step: str) -> str:
     return f"{START}/{draft.public_id}/{step}"
 
