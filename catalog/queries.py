@@ -48,10 +48,12 @@ def catalog_entries(
     grader: str = "",
     private_only: bool = False,
     source: str = "",
+    created_by: User | None = None,
 ) -> QuerySet[Benchmark]:
     """The catalog's benchmarks, each with its latest version's columns as `latest_…` (number, state, task_count, grader, …).
 
-    The latest is the highest active one, else the highest retired one; a benchmark without either is not listed.
+    The latest is the highest active one, else the highest retired one; a benchmark without either is not listed. With the source `mine`
+    the list holds the private ones that `created_by` made.
     """
     latest = (
         BenchmarkVersion.objects.filter(benchmark=OuterRef("pk"), state__in=PUBLISHED)
@@ -75,8 +77,10 @@ def catalog_entries(
         "latest_grader": grader,
     }
     entries = entries.filter(**{field: value for field, value in wanted.items() if value})
-    if private_only or source == "private":
+    if private_only or source in {"private", "mine"}:
         entries = entries.filter(workspace__isnull=False)
+    if source == "mine":
+        entries = entries.filter(created_by=created_by, created_by__isnull=False)
     elif source == "public":
         entries = entries.filter(workspace__isnull=True)
     for word in q.split()[:10]:
@@ -95,22 +99,38 @@ def facets(workspace: Workspace | None) -> dict[str, list[tuple[str, int]]]:
 
 
 def facet_counts(
-    workspace: Workspace | None, *, q: str = "", category: str = "", grader: str = "", source: str = ""
+    workspace: Workspace | None,
+    *,
+    q: str = "",
+    category: str = "",
+    grader: str = "",
+    source: str = "",
+    created_by: User | None = None,
 ) -> dict[str, list[tuple[str, int]]]:
     """How many entries each category, grader and source (`private`, `public`) has among those that `q` and the other two leave.
 
+    The source `mine` counts those private ones that `created_by` made.
+
     The most frequent first; a chosen value is listed even where it has none. One query.
     """
-    names = ("category", "latest_grader", "workspace_id")
+    names = ("category", "latest_grader", "workspace_id", "created_by_id")
+    own = created_by.pk if created_by is not None else None
     wanted = {"category": category, "grader": grader, "source": source}
     rows = [
-        {"category": each[0], "grader": each[1], "source": "private" if each[2] else "public"}
+        {
+            "category": each[0],
+            "grader": each[1],
+            "source": ("private", *(("mine",) if own is not None and each[3] == own else ())) if each[2] else ("public",),
+        }
         for each in catalog_entries(workspace, q=q).order_by().values_list(*names)
     ]
     found = {}
     for key, chosen in wanted.items():
         others = {name: value for name, value in wanted.items() if value and name != key}
-        counted = Counter(row[key] for row in rows if row[key] and all(row[name] == value for name, value in others.items()))
+        left = [
+            row for row in rows if all(value in row[name] if name == "source" else row[name] == value for name, value in others.items())
+        ]
+        counted = Counter(value for row in left for value in (row[key] if key == "source" else (row[key],)) if value)
         if chosen and (key != "grader" or chosen in Grader.values):
             counted.setdefault(chosen, 0)
         found[key] = sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))

@@ -3,19 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from catalog import queries
+from catalog import actions, queries
 from catalog.enums import Grader, RouteState, VersionState
-from catalog.models import ModelRoute, RouteRate
+from catalog.models import Benchmark, ModelRoute, RouteRate
 from common.pages import page_of
-from common.web import public_page, render_page
+from common.web import page, public_page, redirect_to, render_page
 from workspaces.actors import actor_of_user
 from workspaces.models import User, Workspace
-from workspaces.permissions import can_import, can_run
+from workspaces.permissions import can_import, can_run, require
 from workspaces.queries import current_workspace
+from workspaces.requests import PersonRequest
 
 BENCHMARKS_A_PAGE = 60
 TASKS_A_PAGE = 20
@@ -40,7 +43,8 @@ def benchmarks(request: HttpRequest) -> HttpResponse:
     """The catalog: search, and facets with their counts."""
     workspace = current_workspace(request)
     filters = {key: request.GET.get(key, "").strip()[:100] for key in FILTERS}
-    if filters["source"] not in {"private", "public"}:
+    user = request.user if request.user.is_authenticated else None
+    if filters["source"] not in {"private", "public"} | ({"mine"} if user is not None else set()):
         filters["source"] = ""
     found = queries.catalog_entries(
         workspace,
@@ -48,6 +52,7 @@ def benchmarks(request: HttpRequest) -> HttpResponse:
         category=filters["category"],
         grader=filters["grader"],
         source=filters["source"],
+        created_by=user,
     )
     listed = page_of(found, order="slug", cursor=request.GET.get("cursor"), limit=BENCHMARKS_A_PAGE)
     context = {
@@ -65,11 +70,11 @@ def benchmarks(request: HttpRequest) -> HttpResponse:
 
 def _facets(request: HttpRequest, workspace: Workspace | None, filters: dict[str, str]) -> list[dict[str, Any]]:
     """Each facet's values with how many entries they would leave beside the other filters, as links that put them on or take them off."""
-    counts = queries.facet_counts(workspace, **filters)
+    counts = queries.facet_counts(workspace, **filters, created_by=request.user if request.user.is_authenticated else None)
     words: dict[str, tuple[str, Callable[[str], str]]] = {
         "category": ("Category", lambda value: value[:1].upper() + value[1:]),
         "grader": ("Answers", lambda value: Grader(value).label),
-        "source": ("Source", lambda value: f"Private to {workspace.name}" if workspace and value == "private" else "Public"),
+        "source": ("Source", lambda value: _source_words(value, workspace)),
     }
     found = []
     for key, (label, say) in words.items():
@@ -83,6 +88,31 @@ def _facets(request: HttpRequest, workspace: Workspace | None, filters: dict[str
             options.append({"label": say(value), "count": count, "is_chosen": filters[key] == value, "href": f"?{query.urlencode()}"})
         found.append({"key": key, "label": label, "options": options})
     return found
+
+
+def _source_words(source: str, workspace: Workspace | None) -> str:
+    if source == "mine":
+        return "Created by me"
+    return f"Private to {workspace.name}" if workspace and source == "private" else "Public"
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def archiving(request: PersonRequest, slug: str) -> HttpResponse:
+    """Ask, and archive a private benchmark: its ID is typed, because there is no way back."""
+    found = queries.get_benchmark_of_member(request.user, slug)
+    if found.workspace is None:
+        raise Benchmark.DoesNotExist
+    actor = actor_of_user(request.user)
+    require(can_import(actor, found.workspace), "Members, admins and owners may archive a private benchmark.")
+    typed, latest = request.POST.get("confirm", "").strip(), queries.latest_version(found)
+    accepted = {found.slug, *([latest.profile_id] if latest else [])}
+    if request.method == "POST" and typed.lower() in accepted:
+        actions.archive_benchmark(found, actor=actor)
+        messages.success(request, f"{found.name} is archived. Its runs and results stay.")
+        return redirect_to(request, reverse("catalog:benchmarks"))
+    context = {"benchmark": found, "version": latest, "typed": typed, "is_refused": request.method == "POST"}
+    return render_page(request, "catalog/archiving.html", context, status=422 if request.method == "POST" else 200)
 
 
 @public_page
@@ -101,6 +131,7 @@ def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
         "version": version,
         "search": search,
         "run_workspace": _runner_workspace(user, found.workspace or current_workspace(request)),
+        "can_change": user is not None and found.workspace is not None and can_import(actor_of_user(user), found.workspace),
         "is_runnable": version is not None and version.state == VersionState.ACTIVE and found.archived_at is None,
     }
     if version is not None:

@@ -84,6 +84,7 @@ catalog/recorded/<uuid:model_id>/archiving                      OBJECT  POST mem
 catalog/recorded/benchmarks/<slug:slug>                         CATALOG GET viewer
 catalog/<slug:slug>                                             CATALOG GET
 catalog/<slug:slug>/health                                      CATALOG GET
+catalog/<slug:slug>/archiving                                   OBJECT  GET member, POST member
 models                                                          PUBLIC  GET
 models/<path:route_id>                                          PUBLIC  GET
 
