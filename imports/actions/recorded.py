@@ -15,9 +15,11 @@ from catalog.models import BenchmarkVersion, Task, TaskContent
 from catalog.queries import manifest_of
 from catalog.storing import DamagedFile, open_file
 from common.errors import Conflict, Refused
+from common.ids import new_id
 from gateway.models import RecordedAnswer, RecordedModel
 from gateway.queries import recorded_models_for
 from gateway.recorded import agreement_of
+from imports import storage
 from imports.actions.benchmarks import RIGHTS_STATEMENT, Report, check_benchmark, import_benchmark
 from imports.recorded.collecting import LEFT_OUT, Collector
 from imports.recorded.files import OldFile
@@ -127,10 +129,15 @@ def import_recorded(
         if grader is None:
             raise _grader_needed(found)
         manifest = _manifest(found, request, grader, attested=True)
+        key = f"recorded:{new_id()}"
         with found.normalized() as rows:
-            version = import_benchmark(
-                workspace, actor=actor, file=cast(Any, rows), filename=_filename(found), manifest=manifest, finish=write
-            )
+            storage.reserve(workspace, key, rows.seek(0, 2), actor=actor)
+            try:
+                version = import_benchmark(
+                    workspace, actor=actor, file=cast(Any, rows), filename=_filename(found), manifest=manifest, finish=write
+                )
+            finally:
+                storage.release(workspace, key)
         return version, made
 
 

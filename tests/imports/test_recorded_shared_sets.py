@@ -12,10 +12,13 @@ import pytest
 from catalog.models import BenchmarkVersion
 from gateway.models import Call, RecordedAnswer, RecordedModel
 from gateway.queries import agreement_counts
+from imports.actions import import_benchmark
 from imports.actions.recorded import RecordedRequest, import_recorded
+from imports.queries.recorded import agreement_of_model
 from runs.models import Run, Sample
 from tests import factories
 from tests.imports.recorded import stored
+from tests.imports.test_shared_sets import MMLU_PRO, manifest_of
 from tests.runs.gsm8k import RIGHT, TASKS, import_gsm8k
 from tests.runs.working import start, work
 from workspaces.actors import SYSTEM, Actor
@@ -82,6 +85,22 @@ def test_three_models_on_mmlu_pro(workspace: Workspace, actor: Actor, shared: Pa
     assert disputed.count() == 0
     kinds = Counter(RecordedAnswer.objects.filter(model__in=models).values_list("agreement", flat=True))
     assert kinds["ours_unreadable"] == 18 + 58 + 89
+
+
+def test_multiple_choice_reads_what_the_publishers_read_but_for_guesses(workspace: Workspace, shared: Path) -> None:
+    """With the grader that SOURCE.md names: what it cannot read is unreadable, and of what it reads two answers differ."""
+    folder = shared / "data/mmlu_pro"
+    with (folder / "questions.jsonl").open("rb") as file:
+        version = import_benchmark(workspace, actor=SYSTEM, file=file, filename="questions.jsonl", manifest=manifest_of(MMLU_PRO))
+    models = add(workspace, SYSTEM, folder / "outputs.jsonl", version, columns={"id": "question_id", "answer": "output"} | LONG)
+    found = {model.name: agreement_of_model(model) for model in models}
+    assert {name: (each.theirs_right, each.ours_right, each.counts["ours_unreadable"]) for name, each in found.items()} == {
+        "Meta-Llama-3_1-70B-Instruct": (580, 577, 18),
+        "Meta-Llama-3_1-8B-Instruct": (419, 413, 59),
+        "Phi-3-mini-4k-instruct": (380, 379, 90),
+    }
+    assert [each.counts["only_theirs"] for each in found.values()] == [0, 1, 1]
+    assert [each.counts["only_ours"] for each in found.values()] == [0, 0, 0]
 
 
 LONG = {"model": "model", "correct": "is_correct", "extracted": "pred"}
