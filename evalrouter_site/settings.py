@@ -283,6 +283,19 @@ HF_FILE_HOSTS = env_list("HF_FILE_HOSTS") or ["huggingface.co", "hf.co"]
 HF_IMPORT_SECONDS = env_float("HF_IMPORT_SECONDS", 75)
 """The longest that one import may take on the network; below the 120 seconds for which an idempotency key is held."""
 
+# ── GitHub ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+GITHUB_IMPORTS = env_bool("GITHUB_IMPORTS", default=False)
+GITHUB_API_URL = (env_str("GITHUB_API_URL") or "https://api.github.com").rstrip("/")
+GITHUB_URL = (env_str("GITHUB_URL") or "https://github.com").rstrip("/")
+GITHUB_IMPORT_SECONDS = env_float("GITHUB_IMPORT_SECONDS", 60)
+"""The longest that one import may take on the network; below the 120 seconds for which an idempotency key is held."""
+GITHUB_APP_ID = env_str("GITHUB_APP_ID")
+GITHUB_APP_SLUG = env_str("GITHUB_APP_SLUG")
+GITHUB_APP_PRIVATE_KEY = env_str("GITHUB_APP_PRIVATE_KEY")
+GITHUB_APP_CLIENT_ID = env_str("GITHUB_APP_CLIENT_ID")
+GITHUB_APP_CLIENT_SECRET = env_str("GITHUB_APP_CLIENT_SECRET")
+
 # ── The queue ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 CELERY_BROKER_URL = env_str("CELERY_BROKER_URL", "filesystem://localhost")

@@ -14,7 +14,9 @@ from catalog.actions import create_benchmark, publish_version
 from catalog.manifests import TaskRow, build_manifest
 from catalog.models import BenchmarkVersion, DataFile
 from catalog.storing import DamagedFile, forget_content, keep_content, open_file, put_file
+from catalog.writing import PreparedRows
 from common.errors import Conflict, Refused
+from imports.actions.github import require_source_access
 from imports.checks import ANSWER_IN_INPUT, Checked, OnProblem, check_rows
 from imports.enums import SourceKind
 from imports.limits import limits
@@ -88,10 +90,11 @@ def check_source(
     """Check the manifest and every row of the stored file without creating anything.
 
     `progress` is called a few times a second at most, `on_problem` with every row that cannot be used. Raises `Forbidden` and `Refused` as
-    `parse_manifest`, `open_rows` and `check_rows` do, and `Conflict` `source_damaged`.
+    `parse_manifest`, `open_rows`, `check_rows` and `require_source_access` do, and `Conflict` `source_damaged`.
     """
     require(can_import(actor, workspace))
     wanted = _wanted(manifest, source)
+    require_source_access(workspace, source)
     with closing(_opened(source)) as file:
         return _report(_check(_given(file, source), wanted, actor, progress, on_problem))
 
@@ -113,11 +116,12 @@ def create_from_source(
     require(can_import(actor, workspace))
     _require_room(workspace, actor)
     wanted = _wanted(manifest, source)
+    require_source_access(workspace, source)
     with closing(_opened(source)) as file:
         found = _check(_given(file, source), wanted, actor, progress)
         if found.stream.sha256 != source.content.sha256:
             raise _damaged(source)
-        version = _publish(workspace, actor, found, lambda locked: source.content, finish)
+        version = _publish(workspace, actor, found, lambda locked: source.content, finish, progress)
     record_health(version)
     return version
 
@@ -166,15 +170,21 @@ def _report(found: _Found) -> Report:
 
 
 def _publish(
-    workspace: Workspace, actor: Actor, found: _Found, keep: Callable[[Workspace], DataFile], finish: Finish | None
+    workspace: Workspace,
+    actor: Actor,
+    found: _Found,
+    keep: Callable[[Workspace], DataFile],
+    finish: Finish | None,
+    progress: Progress | None = None,
 ) -> BenchmarkVersion:
-    with transaction.atomic():
+    # Rows are prepared before the transaction, which on SQLite holds off every other writer.
+    with PreparedRows(found.document, _task_rows(found, progress)) as rows, transaction.atomic():
         # Imports of a workspace take turns from here on, so that two cannot both take its last free place.
         workspace = Workspace.objects.select_for_update().get(pk=workspace.pk)
         _require_room(workspace, actor)
         stored, wanted = keep(workspace), found.wanted
         benchmark = create_benchmark(workspace, actor=actor, name=wanted.name, description=wanted.description)
-        version = publish_version(benchmark, actor=actor, manifest=found.document, rows=_task_rows(found), source_file=stored)
+        version = publish_version(benchmark, actor=actor, manifest=found.document, rows=rows, source_file=stored)
         record(
             actor,
             "benchmark.imported",
@@ -296,9 +306,12 @@ def _undelivered_columns(wanted: ImportManifest) -> str:
     return f"Read from the file and not sent: {', '.join(names)}."
 
 
-def _task_rows(found: _Found) -> Iterator[TaskRow]:
-    mapped = row_mapper(found.wanted)
+def _task_rows(found: _Found, progress: Progress | None) -> Iterator[TaskRow]:
+    """The tasks of all good rows. `progress` is told that all rows are checked and the work goes on."""
+    mapped, rows = row_mapper(found.wanted), found.checked.rows
+    tell = paced(None if progress is None else lambda _done, _total: progress(rows, rows), rows)
     left_out = frozenset(found.checked.left_out)
     for row in found.stream.rows(found.wanted.columns.chosen):
+        tell(row.number)
         if row.number not in left_out:
             yield mapped(row).task

@@ -1,24 +1,23 @@
 """Bringing files of the Hugging Face Hub into a workspace: all is checked before anything is kept, and all of it is kept or nothing."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import IO, Any, BinaryIO, cast
 
 from django.conf import settings
-from django.db import transaction
-from django.utils import timezone
 
 from catalog.models import DataFile
-from catalog.storing import Content, DamagedFile, forget_content, keep_content, open_file, save_content
-from common.canonical import canonical_json, freeze, sha256_text
+from catalog.storing import Content, DamagedFile, forget_content, open_file, save_content
+from common.canonical import canonical_json, sha256_text
 from common.errors import Refused
+from imports.actions.keeping import Kept, Ready, keep_import
 from imports.declaring import ShortMapping, check_mapping
 from imports.enums import SourceKind
 from imports.limits import limits
 from imports.manifests import ImportManifest
-from imports.models import SourceFile, SourceImport
+from imports.models import SourceImport
 from imports.queries.hub import require_hub
 from imports.queries.imports import find_source_import, stored_contents
 from imports.sources.hub import Dataset, Listed, access_refused, downloaded, find_dataset, list_files, read_dataset_card
@@ -28,11 +27,9 @@ from imports.sources.hub_names import check_selection, parse_reference
 from imports.sources.licences import accepted_licenses
 from imports.storage import release, reserve
 from workspaces.actors import Actor
-from workspaces.audit import record
 from workspaces.models import Workspace
 from workspaces.permissions import can_import, require
 
-RECEIPT_SCHEMA = "evalrouter.source_import.v1"
 _TOKEN = re.compile(r"[!-~]{1,500}")
 
 
@@ -119,10 +116,13 @@ def fetch_hub(
             _check_stored(known, manifest)
             return Fetched(known, is_new=False, declaration=_declaration(known, mapping))
         key = f"hub:{selection.sha256}"
+        stored = stored_contents(workspace, [file.sha256 for file in selection.files if file.sha256])
+        missing = sum(file.bytes for file in selection.files if file.sha256 not in stored)
         # A twin of this very import has the same reservation; whoever ends first gives it back, and the other needs it little longer.
-        reserve(workspace, key, selection.bytes, actor=actor)
+        if missing:
+            reserve(workspace, key, missing, actor=actor)
         try:
-            made, is_new = _fetch(workspace, selection, actor, token, manifest)
+            made, is_new = _fetch(workspace, selection, actor, token, manifest, stored)
         finally:
             release(workspace, key)
     return Fetched(made, is_new, _declaration(made, mapping))
@@ -146,10 +146,14 @@ def _check_size(selection: _Selection) -> None:
 
 
 def _fetch(
-    workspace: Workspace, selection: _Selection, actor: Actor, token: str, manifest: ImportManifest | None
+    workspace: Workspace,
+    selection: _Selection,
+    actor: Actor,
+    token: str,
+    manifest: ImportManifest | None,
+    stored: Mapping[str, DataFile],
 ) -> tuple[SourceImport, bool]:
-    """Download what is not there yet, and store it with its receipt; the import, and whether this call made it."""
-    stored = stored_contents(workspace, [file.sha256 for file in selection.files if file.sha256])
+    """Download what is not stored yet, and store it with its receipt; the import, and whether this call made it."""
     saved: list[Content] = []
     with ExitStack() as stack:
         try:
@@ -186,50 +190,23 @@ def _opened(stored: DataFile | None) -> tuple[Content, IO[bytes]] | None:
 def _keep(
     workspace: Workspace, selection: _Selection, actor: Actor, ready: list[tuple[Listed, Content, IO[bytes]]]
 ) -> tuple[SourceImport, bool]:
-    with transaction.atomic():
-        # Under the workspace's lock, so that two imports of one selection make one receipt.
-        workspace = Workspace.objects.select_for_update().get(pk=workspace.pk)
-        known = find_source_import(workspace, selection.sha256)
-        if known is not None:
-            return known, False
-        contents = [keep_content(workspace, listed.path.rpartition("/")[2], content, opened) for listed, content, opened in ready]
-        made_at = timezone.now()
-        text, sha256 = freeze(_receipt(selection, contents, made_at.isoformat(timespec="seconds").replace("+00:00", "Z")))
-        made = SourceImport.objects.create(
-            workspace=workspace,
-            kind=SourceKind.HUGGINGFACE,
-            repository=selection.dataset.repository,
-            commit=selection.dataset.commit,
-            selection_sha256=selection.sha256,
-            license=", ".join(selection.licenses),
-            receipt=text,
-            sha256=sha256,
-            created_by=actor.user,
-            created_at=made_at,
-        )
-        for listed, content in zip(selection.files, contents, strict=True):
-            SourceFile.objects.create(source_import=made, path=listed.path, content=content)
-        record(
-            actor,
-            "source.imported",
-            f"hf://{made.repository}@{made.commit}",
-            workspace=workspace,
-            import_id=str(made.public_id),
-            files=len(contents),
-            bytes=selection.bytes,
-            license=made.license,
-            gated=selection.dataset.gated,
-            private=selection.dataset.private,
-        )
-    return made, True
+    dataset = selection.dataset
+    kept = Kept(
+        kind=SourceKind.HUGGINGFACE,
+        repository=dataset.repository,
+        commit=dataset.commit,
+        selection_sha256=selection.sha256,
+        license=", ".join(selection.licenses),
+        receipt=lambda contents: _receipt(selection, contents),
+        audited={"gated": dataset.gated, "private": dataset.private},
+    )
+    return keep_import(workspace, kept, [Ready(listed.path, content, opened) for listed, content, opened in ready], actor=actor)
 
 
-def _receipt(selection: _Selection, contents: Sequence[DataFile], fetched_at: str) -> dict[str, Any]:
+def _receipt(selection: _Selection, contents: Sequence[DataFile]) -> dict[str, Any]:
     dataset = selection.dataset
     pinned = f"hf://{dataset.repository}@{dataset.commit}"
     return {
-        "schema": RECEIPT_SCHEMA,
-        "kind": str(SourceKind.HUGGINGFACE),
         "source": pinned,
         "repository": dataset.repository,
         "revision": dataset.revision,
@@ -249,7 +226,6 @@ def _receipt(selection: _Selection, contents: Sequence[DataFile], fetched_at: st
             }
             for listed, content in zip(selection.files, contents, strict=True)
         ],
-        "fetched_at": fetched_at,
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from catalog.models import DataFile
 from imports.models import SourceImport
+from imports.sources.stored import StoredSource
 from workspaces.models import Workspace
 
 
@@ -16,3 +17,9 @@ def find_source_import(workspace: Workspace, selection_sha256: str) -> SourceImp
 def stored_contents(workspace: Workspace, sha256s: Sequence[str]) -> dict[str, DataFile]:
     """Those of the contents that the workspace has stored, by their SHA-256."""
     return {stored.sha256: stored for stored in DataFile.objects.filter(workspace=workspace, sha256__in=sha256s)}
+
+
+def get_import_of(workspace: Workspace, source: StoredSource) -> SourceImport:
+    """The import that a fetched source was stored by. Raises DoesNotExist."""
+    of_source = {"repository": source.origin["repository"], "commit": source.origin["commit"], "sha256": source.origin["receipt_sha256"]}
+    return SourceImport.objects.filter(workspace=workspace, kind=source.kind, **of_source).latest("id")

@@ -26,6 +26,7 @@ from tests.api.conftest import ApiClient, assert_stored, error_of, key_client
 from tests.api.test_uploads import begun, completed, refusal
 from tests.factories import make_benchmark
 from tests.imports.files import SUMS, json_lines
+from tests.standins.github import GithubServer
 from workspaces.actors import SYSTEM
 from workspaces.enums import Scope
 from workspaces.models import User, Workspace
@@ -165,8 +166,9 @@ def test_a_failure_before_the_commit_frees_the_key(api: ApiClient, monkeypatch: 
 
 @pytest.mark.parametrize(("kind", "scheme"), [(SourceKind.HUGGINGFACE, "hf"), (SourceKind.GITHUB, "github")])
 def test_a_fetched_file_is_named_at_its_commit_with_its_hash(
-    kind: SourceKind, scheme: str, api: ApiClient, foreign_api: ApiClient, workspace: Workspace
+    kind: SourceKind, scheme: str, api: ApiClient, foreign_api: ApiClient, workspace: Workspace, github: GithubServer
 ) -> None:
+    github.add("owner/name", {})
     file = fetched(workspace, kind)
     uri = f"{scheme}://owner/name@{COMMIT}/data/test.jsonl"
     assert file.uri == uri
