@@ -46,7 +46,7 @@ class Dataset:
     gated: bool
     private: bool
     paths: tuple[str, ...]
-    """Of every file at that commit."""
+    """Of the files at that commit, all of them or, in a very large repository, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +202,12 @@ def _file_refused(name: str) -> Refused:
 
 def read_dataset_card(dataset: Dataset, token: str = "") -> Card:
     """What the card states at the dataset's commit; empty where there is none. Raises `Refused` `license_refused` for an unreadable one."""
-    if CARD not in dataset.paths:
+    try:
+        listed = list_files(dataset, [CARD], token)[0]
+    except Refused as refused:
+        if refused.code != "file_not_found":
+            raise
         return Card()
-    listed = list_files(dataset, [CARD], token)[0]
     if listed.bytes > MAX_CARD_BYTES:
         raise _unreadable_card(f"it has more than {MAX_CARD_BYTES:,} bytes")
     with downloaded(dataset, listed, token) as (file, _):

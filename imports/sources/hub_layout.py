@@ -167,13 +167,12 @@ def _named(files: Sequence[str], tree: Tree) -> list[str]:
     chosen = []
     for name in files:
         check_path(name, is_pattern=True)
-        if name in tree:
+        if name in tree or "*" not in name:  # the Hub is asked for each by its name, whether or not it was listed
             chosen.append(name)
             continue
-        matched = tree.matching(name, only_star=True) if "*" in name else []
+        matched = tree.matching(name, only_star=True)
         if not matched:
-            message = f"The repository has no file {name} at this commit." if "*" not in name else f"No file matches {name} at this commit."
-            raise Refused("file_not_found", message, details={"path": name})
+            raise Refused("file_not_found", f"No file matches {name} at this commit.", details={"path": name})
         chosen += matched
     return list(dict.fromkeys(chosen))
 
@@ -201,7 +200,7 @@ def _check_named(layout: Layout, chosen: Sequence[str], config: str | None, spli
 def _of_one_format(chosen: list[str]) -> list[str]:
     if len(chosen) > MAX_NAMED:
         raise too_many(len(chosen), MAX_NAMED)
-    formats = {format_of(path) for path in chosen}
+    formats = {format_of(check_path(path, is_pattern=True)) for path in chosen}
     if len(formats) > 1:
         raise Refused("unsupported_format", f"The selection mixes {' and '.join(sorted(formats))}. Name files of one format.")
     return sorted(chosen)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
@@ -10,6 +11,7 @@ from catalog.models import DataFile
 from imports.models import SourceImport, StorageReservation
 from imports.storage import used_bytes
 from tests.imports.hub import MMLU_CONFIGS, MMLU_FILES, NAME, jsonl, paths_of, refusal, taken
+from tests.standins.http import Reply
 from tests.standins.hub import HubServer, Repo, card
 from workspaces.actors import Actor, actor_of_user
 from workspaces.models import AuditEntry, User, Workspace
@@ -100,6 +102,23 @@ def test_content_that_the_workspace_has_is_not_downloaded_again(workspace: Works
 
     assert (made.commit, hub.downloads()) == (repo.head, ["README.md"])
     assert DataFile.objects.filter(workspace=workspace).count() == 1
+
+
+def test_content_that_is_stored_needs_no_further_room(workspace: Workspace, actor: Actor, hub: HubServer, settings: Any) -> None:
+    repo = hub.add(NAME, {"README.md": card("mit"), **MMLU_FILES})
+    path = "algebra/test-00000-of-00001.parquet"
+    settings.WORKSPACE_STORAGE_BYTES = len(MMLU_FILES[path])
+    taken(workspace, actor, files=[path])
+    repo.commit({"notes.txt": b"moved"})
+
+    assert taken(workspace, actor, files=[path]).commit == repo.head
+
+
+def test_named_file_is_found_also_where_the_hub_did_not_list_it(workspace: Workspace, actor: Actor, hub: HubServer, hub_repo: Repo) -> None:
+    info = {"id": NAME, "sha": hub_repo.head, "private": False, "gated": False, "disabled": False, "siblings": [{"rfilename": "a.txt"}]}
+    hub.fault = lambda asked, _: Reply(body=info) if asked.path.endswith("/revision/main") else None
+
+    assert paths_of(taken(workspace, actor, files=["data/test.jsonl"])) == ["data/test.jsonl"]
 
 
 def test_another_workspace_fetches_and_stores_its_own(

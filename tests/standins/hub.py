@@ -16,6 +16,7 @@ As a process of its own, which prints the settings to start the product with; it
 import asyncio
 import hashlib
 import json
+import ssl
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -89,8 +90,9 @@ type Fault = Callable[[Asked, int], Reply | None]
 
 
 class HubServer:
-    def __init__(self, fault: Fault | None = None) -> None:
+    def __init__(self, fault: Fault | None = None, *, tls: ssl.SSLContext | None = None) -> None:
         self.fault = fault
+        self.tls = tls
         self.repos: dict[str, Repo] = {}
         self.asked: list[Asked] = []
         self.tokens: set[str] = set()
@@ -102,7 +104,11 @@ class HubServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
+
+    @property
+    def scheme(self) -> str:
+        return "https" if self.tls else "http"
 
     @property
     def cdn_host(self) -> str:
@@ -143,7 +149,7 @@ class HubServer:
         self._stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         servers = [
-            await loop.create_server(lambda name=name: Connection(self._answering(name), self._connections), "127.0.0.1", 0)
+            await loop.create_server(lambda name=name: Connection(self._answering(name), self._connections), "127.0.0.1", 0, ssl=self.tls)
             for name in ("hub", "cdn")
         ]
         self.port, self.cdn_port = (server.sockets[0].getsockname()[1] for server in servers)
@@ -255,7 +261,7 @@ class HubServer:
             return _ranged(request, content, headers | {"ETag": f'"{blob_id(content)}"'})
         sha256 = hashlib.sha256(content).hexdigest()
         headers |= {"X-Linked-Size": str(len(content)), "X-Linked-Etag": f'"{sha256}"'}
-        location = f"http://{self.cdn_host}/repos/{sha256}?Signature=signed-{sha256[:8]}&Expires=1"
+        location = f"{self.scheme}://{self.cdn_host}/repos/{sha256}?Signature=signed-{sha256[:8]}&Expires=1"
         return Reply(302, "Found. Redirecting to the file", headers | {"Location": location})
 
     # Its CDN
