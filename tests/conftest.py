@@ -22,7 +22,7 @@ from catalog.models import BenchmarkVersion, ModelRoute
 from tests import factories
 from tests.browser import _closed_connections, chromium, page  # noqa: F401  (fixtures)
 from tests.imports.github import github, github_app, github_connection, github_repo  # noqa: F401  (fixtures)
-from tests.imports.hub import hub, hub_repo  # noqa: F401  (fixtures)
+from tests.imports.hub import hub, hub_repo, large_repo, nothing_is_left  # noqa: F401  (fixtures)
 from tests.services import celery_worker, services, start_worker  # noqa: F401  (fixtures)
 from workspaces.actors import Actor, actor_of_user
 from workspaces.enums import Role

@@ -2,22 +2,27 @@
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from django.conf import settings as site
 
+from catalog.models import DataFile
 from common.errors import Refused
 from imports.actions.fetching import import_hub
-from imports.models import SourceImport
-from tests.standins.hub import HubServer, Repo, card
+from imports.models import SourceImport, StorageReservation
+from tests.standins.http import Reply
+from tests.standins.hub import Asked, HubServer, Repo, card
 from workspaces.actors import Actor
 from workspaces.models import Workspace
 
 TOKEN = "hf_" + "tOkEn" * 6
 NAME = "acme/sums"
+LARGE = "algebra/test-00000-of-00001.parquet"
 
 
 def jsonl(count: int, **constant: Any) -> bytes:
@@ -71,3 +76,35 @@ def refusal(workspace: Workspace, actor: Actor, source: str = f"hf://{NAME}@main
 
 def paths_of(made: SourceImport) -> Sequence[str]:
     return [file.path for file in made.files.all()]
+
+
+def on(path: str, *replies: Reply | None, server: str = "hub", always: bool = False) -> Callable[[Asked, int], Reply | None]:
+    """Sends the replies to the first requests whose address ends so, None being the usual answer; `always` repeats the last."""
+
+    def fault(asked: Asked, number: int) -> Reply | None:
+        if asked.server != server or not asked.path.partition("?")[0].endswith(path):
+            return None
+        index = min(number, len(replies)) if always else number
+        return replies[index - 1] if index <= len(replies) else None
+
+    return fault
+
+
+@pytest.fixture
+def large_repo(hub: HubServer) -> Repo:
+    """A dataset whose files are kept with Git LFS."""
+    return hub.add(NAME, {"README.md": card("mit"), **MMLU_FILES})
+
+
+@pytest.fixture
+def nothing_is_left(db: None) -> Iterator[None]:
+    """After each test: no reservation, and no file without an import that has it."""
+    yield
+    assert not StorageReservation.objects.exclude(key="other").exists()
+    kept = {f"private/{file.workspace.public_id}/{file.sha256}" for file in DataFile.objects.filter(workspace__isnull=False)}
+    if not SourceImport.objects.exists():
+        assert not kept
+    folder = Path(site.STORAGES["default"]["OPTIONS"]["location"])
+    for workspace in Workspace.objects.all():
+        found = {str(path.relative_to(folder)) for path in (folder / "private" / str(workspace.public_id)).rglob("*") if path.is_file()}
+        assert found == {key for key in kept if str(workspace.public_id) in key}
