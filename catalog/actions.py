@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from itertools import islice
 from typing import Any
 
 from django.db import transaction
@@ -12,11 +11,11 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from catalog.enums import Capability, VersionState
-from catalog.manifests import TaskRow, TasksDigest, digest_of
-from catalog.models import Benchmark, BenchmarkVersion, DataFile, ModelRoute, Provider, RouteRate, Task, TaskContent
+from catalog.manifests import TaskRow, digest_of
+from catalog.models import Benchmark, BenchmarkVersion, DataFile, ModelRoute, Provider, RouteRate
 from catalog.queries import current_rate
-from catalog.rendering import prompt_bytes, render_messages
 from catalog.routes import check_route
+from catalog.writing import PreparedRows
 from common.canonical import freeze
 from common.errors import Conflict, Refused
 from common.ids import new_private_slug
@@ -37,7 +36,6 @@ __all__ = [
     "set_route_terms",
 ]
 
-BATCH = 1000
 MICROUSD_PER_USD = 1_000_000
 MAX_USD_PER_MTOK = 1_000_000
 
@@ -74,16 +72,16 @@ def publish_version(
     *,
     actor: Actor,
     manifest: dict[str, Any],
-    rows: Iterable[TaskRow],
+    rows: Iterable[TaskRow] | PreparedRows,
     source_file: DataFile | None = None,
 ) -> BenchmarkVersion:
     """Store the rows, freeze the manifest and make the version active, under the next number, all or nothing.
 
-    Rows are taken as a stream. The versions before stay as they are. Raises Refused `no_rows`, `duplicate_task_id`, `benchmark_archived`,
-    and whatever the stream raises.
+    Rows are taken as a stream before anything is locked; who calls this in a transaction of their own prepares them before it begins. The
+    versions before stay as they are. Raises Refused `no_rows`, `duplicate_task_id`, `benchmark_archived`, and whatever the stream raises.
     """
     _require_writer(actor, benchmark.workspace)
-    with transaction.atomic():
+    with rows if isinstance(rows, PreparedRows) else PreparedRows(manifest, rows) as prepared, transaction.atomic():
         # The lock makes numbers unique and in order; a second publisher waits here.
         benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
         if benchmark.archived_at is not None:
@@ -99,57 +97,19 @@ def publish_version(
             license=manifest["license"],
             export_policy=manifest["export_policy"],
             source_file=source_file,
+            task_count=prepared.count,
+            longest_prompt_bytes=prepared.longest_prompt_bytes,
+            has_groups=prepared.has_groups,
+            has_clusters=prepared.has_clusters,
         )
-        tasks = _store_rows(version, manifest, rows)
-        version.manifest, version.sha256 = freeze({**manifest, "tasks": tasks})
+        prepared.write(version)
+        version.manifest, version.sha256 = freeze({**manifest, "tasks": prepared.document()})
         version.state, version.published_at = VersionState.ACTIVE, timezone.now()
-        version.save(
-            update_fields=[
-                *("manifest", "sha256", "state", "published_at"),
-                *("task_count", "longest_prompt_bytes", "has_groups", "has_clusters"),
-            ]
-        )
+        version.save(update_fields=["manifest", "sha256", "state", "published_at"])
         record(
             actor, "version.published", version.profile_id, workspace=benchmark.workspace, sha256=version.sha256, tasks=version.task_count
         )
     return version
-
-
-def _store_rows(version: BenchmarkVersion, manifest: dict[str, Any], rows: Iterable[TaskRow]) -> dict[str, Any]:
-    """Write tasks and contents in batches and note on the version what lists need. Gives the manifest's `tasks`."""
-    digest, seen, stream = TasksDigest(), set[str](), iter(rows)
-    while batch := list(islice(stream, BATCH)):
-        tasks = []
-        for ordinal, row in enumerate(batch, start=digest.count):
-            if row.task_id in seen:
-                raise Refused("duplicate_task_id", f"The ID {row.task_id!r} occurs twice.", details={"task_id": row.task_id})
-            seen.add(row.task_id)
-            digest.add(row)
-            messages = render_messages(manifest, row.values)
-            size = prompt_bytes(messages)
-            version.longest_prompt_bytes = max(version.longest_prompt_bytes, size)
-            version.has_groups = version.has_groups or bool(row.group)
-            version.has_clusters = version.has_clusters or bool(row.cluster)
-            tasks.append(
-                Task(
-                    version=version,
-                    ordinal=ordinal,
-                    task_id=row.task_id,
-                    group=row.group,
-                    cluster=row.cluster,
-                    prompt_bytes=size,
-                    message_count=len(messages),
-                    metadata=row.metadata,
-                )
-            )
-        stored = Task.objects.bulk_create(tasks)
-        TaskContent.objects.bulk_create(
-            TaskContent(task=task, values=row.values, reference=row.reference) for task, row in zip(stored, batch, strict=True)
-        )
-    if not digest.count:
-        raise Refused("no_rows", "There are no rows.")
-    version.task_count = digest.count
-    return digest.document()
 
 
 def keep_published(slug: str, *, actor: Actor, manifest: dict[str, Any], rows: Sequence[TaskRow]) -> tuple[BenchmarkVersion, bool]:

@@ -29,7 +29,7 @@ MIN_CHARS, MAX_CHARS = 400, 8_000
 """Of one text that is compared: all of it in most sets, its beginning in a large set of long texts."""
 MAX_BUCKET = 40
 MAX_COMPARED = 20_000
-_CHUNK_CHARS = 2_000_000
+_CHUNK_CHARS = 400_000
 _DIGITS = re.compile(r"\d+")
 
 type Hashes = NDArray[np.uint64]
