@@ -11,6 +11,7 @@ urlpatterns = [
     path("evaluations/quotes/<uuid:quote_id>", views.quote, name="quote"),
     path("evaluations/quotes/<uuid:quote_id>/start", views.start, name="start"),
     path("evaluations/benchmarks/<slug:slug>", views.benchmark_results, name="benchmark_results"),
+    path("evaluations/benchmarks/<slug:slug>/health", views.benchmark_health, name="benchmark_health"),
     path("evaluations/<uuid:run_id>", views.report, name="report"),
     path("evaluations/<uuid:run_id>/cancellation", views.cancellation, name="cancellation"),
     path("evaluations/<uuid:run_id>/continuation", views.continuation, name="continuation"),

@@ -1,13 +1,14 @@
 """The pages of runs, one module a page."""
 
 from runs.views.changes import cancellation, continuation, start
-from runs.views.history import benchmark_results, history
+from runs.views.history import benchmark_health, benchmark_results, history
 from runs.views.new import new_evaluation
 from runs.views.quote import quote
 from runs.views.report import report
 from runs.views.samples import sample, samples
 
 __all__ = [
+    "benchmark_health",
     "benchmark_results",
     "cancellation",
     "continuation",

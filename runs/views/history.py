@@ -3,11 +3,12 @@
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from catalog.queries import get_benchmark_of_member
+from catalog.queries import get_benchmark_of_member, latest_of, versions_of
 from common.pages import page_of
 from common.web import page, render_page
 from runs import queries
 from runs.enums import RunStatus
+from runs.health import item_health
 from runs.standings import standings_on
 from workspaces.actors import actor_of_user
 from workspaces.permissions import can_run
@@ -59,3 +60,17 @@ def benchmark_results(request: PersonRequest, slug: str) -> HttpResponse:
     workspace = benchmark.workspace or required_workspace(request)
     context = {"benchmark": benchmark, "of_workspace": workspace, "rows": standings_on(workspace, slug)}
     return render_page(request, "runs/benchmark_results.html", context, partial="list")
+
+
+@page
+@require_safe
+def benchmark_health(request: PersonRequest, slug: str) -> HttpResponse:
+    """What the workspace's own runs say about the tasks of a version. The benchmark's page fetches it as a part."""
+    benchmark = get_benchmark_of_member(request.user, slug)
+    workspace = benchmark.workspace or required_workspace(request)
+    versions = list(versions_of(benchmark))
+    wanted = request.GET.get("version", "")
+    version = next((each for each in versions if str(each.number) == wanted), None) or latest_of(versions)
+    health = item_health(workspace, version) if version is not None else None
+    context = {"benchmark": benchmark, "of_workspace": workspace, "version": version, "health": health}
+    return render_page(request, "runs/benchmark_health.html", context, partial="health")

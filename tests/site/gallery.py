@@ -222,6 +222,8 @@ def make_gallery() -> Gallery:
         Shot("catalog-filtered", "/catalog?q=number"),
         Shot("catalog-empty", "/catalog?q=nothing-has-this-name"),
         Shot("benchmark", f"/catalog/{SLUG}"),
+        Shot("benchmark-health", f"/catalog/{SLUG}/health", ""),
+        Shot("benchmark-health-after-runs", f"/evaluations/benchmarks/{SLUG}/health"),
         Shot("old-evaluation", "/catalog/import/recorded"),
         Shot("old-evaluation-read", f"/catalog/import/recorded/{ids['old']}"),
         Shot("recorded-predictions", f"/catalog/import/recorded?benchmark={SLUG}@1"),

@@ -105,6 +105,7 @@ evaluations/new                                                 OWN     GET memb
 evaluations/quotes/<uuid:quote_id>                              OBJECT  GET viewer
 evaluations/quotes/<uuid:quote_id>/start                        OBJECT  POST member
 evaluations/benchmarks/<slug:slug>                              CATALOG GET viewer
+evaluations/benchmarks/<slug:slug>/health                       CATALOG GET viewer
 evaluations/<uuid:run_id>                                       OBJECT  GET viewer
 evaluations/<uuid:run_id>/cancellation                          OBJECT  GET member, POST member
 evaluations/<uuid:run_id>/continuation                          OBJECT  GET member, POST member

@@ -21,6 +21,7 @@ LISTS = (
     "/evaluations",
     "/evaluations?status=completed&benchmark={slug}&model=random",
     "/evaluations/benchmarks/{slug}",
+    "/evaluations/benchmarks/{slug}/health",
     "/evaluations/new",
     "/evaluations/new?benchmark={slug}@1",
     "/evaluations/{run_id}",
