@@ -29,7 +29,7 @@ class ContinueOptions:
 
 def check_continuable(run: Run) -> None:
     """Raise Conflict where the run cannot be continued: `run_not_ended`, `continuation_exists`, `nothing_to_continue`,
-    `evidence_expired`, `connection_changed`.
+    `evidence_expired`, `recorded_model_archived`, `connection_changed`.
     """
     if not run.is_ended:
         raise Conflict("run_not_ended", "The run has not ended yet; wait for it, or cancel it first.")
@@ -41,6 +41,12 @@ def check_continuable(run: Run) -> None:
             details={"run_id": str(newest.public_id)},
         )
     check_evidence(run)
+    archived = Subject.objects.filter(run=run, recorded_model__archived_at__isnull=False).first()
+    if archived is not None:
+        raise Conflict(
+            "recorded_model_archived",
+            f"The recorded answers {archived.label!r} were archived since the run, so the rest of them is not to be had.",
+        )
     for subject in Subject.objects.filter(run=run, kind=SubjectKind.CONNECTION).select_related("connection"):
         connection: Connection | None = subject.connection
         if connection is None or connection.deleted_at is not None or connection.revision != subject.connection_revision:

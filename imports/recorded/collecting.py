@@ -157,6 +157,13 @@ class Collector:
         if words not in self.notes and len(self.notes) < 50:
             self.notes.append(words)
 
+    def new_name(self, model: str) -> str:
+        """The name for the answers of another log: the model's, numbered where one of that name was read before."""
+        name, number = one_line(model, 110), 2
+        while (given := name if number == 2 else f"{name} ({number - 1})") in self.models:
+            number += 1
+        return given
+
     def leave_out(self, reason: str) -> None:
         self.left_out[reason] += 1
 

@@ -88,7 +88,7 @@ class _Log:
         self._into = into
         spec = header.get("eval") if isinstance(header, dict) else None
         self._spec: dict[str, Any] = spec if isinstance(spec, dict) else {}
-        self._model = as_text(self._spec.get("model")) or "unnamed model"
+        self._model = into.new_name(as_text(self._spec.get("model")) or "unnamed model")
         self._scorer = str(options.get("scorer") or "")
         into.name = into.name or as_text(self._spec.get("task"))
         self._graders: dict[str, dict[str, Any]] = {}

@@ -68,7 +68,7 @@ class _Log:
     """Reads one sample log of one model."""
 
     def __init__(self, into: Collector, config: dict[str, Any], model: str) -> None:
-        self._into, self._config, self._model = into, config, model
+        self._into, self._config, self._model = into, config, into.new_name(model)
         self._filters: set[str] = set()
 
     def read(self, file: OldFile, wanted: str) -> None:

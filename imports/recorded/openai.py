@@ -1,5 +1,6 @@
 """An export of OpenAI's Evals API: an eval's definition, its runs, and their output items, as JSON or JSON Lines in one file or several."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,6 +38,7 @@ def read(files: Sequence[OldFile], into: Collector, options: Mapping[str, Any]) 
             evals[str(value.get("id"))] = value
         elif value.get("object") == "eval.run":
             runs[str(value.get("id"))] = value
+    labels = _labels(runs)
     into.name = next((each["name"] for each in evals.values() if isinstance(each.get("name"), str)), "")
     if not evals:
         into.note("The files hold no eval definition, so the graders' settings are not known. Add it to have them mapped.")
@@ -44,7 +46,7 @@ def read(files: Sequence[OldFile], into: Collector, options: Mapping[str, Any]) 
         into.note(f"The files hold {len(evals)} evals; they are taken as one.")
     for value in _objects(files):
         if value.get("object") == "eval.run.output_item":
-            _item(value, evals.get(str(value.get("eval_id")), {}), runs.get(str(value.get("run_id")), {}), into)
+            _item(value, evals.get(str(value.get("eval_id")), {}), labels.get(str(value.get("run_id")), ""), into)
 
 
 def _objects(files: Sequence[OldFile]) -> Any:
@@ -52,7 +54,14 @@ def _objects(files: Sequence[OldFile]) -> Any:
         yield from file.objects()
 
 
-def _item(item: dict[str, Any], definition: dict[str, Any], run: dict[str, Any], into: Collector) -> None:
+def _labels(runs: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+    """The runs' names by their IDs: their own, else their model's; those that are alike are told apart by the end of the ID."""
+    names = {key: as_text(run.get("name")) or as_text(run.get("model")) for key, run in runs.items()}
+    counts = Counter(names.values())
+    return {key: f"{name} ({key[-8:]})" if name and counts[name] > 1 else name for key, name in names.items()}
+
+
+def _item(item: dict[str, Any], definition: dict[str, Any], label: str, into: Collector) -> None:
     sample = item.get("sample") if isinstance(item.get("sample"), dict) else {}
     source = item.get("datasource_item") if isinstance(item.get("datasource_item"), dict) else {}
     assert isinstance(sample, dict) and isinstance(source, dict)
@@ -79,7 +88,7 @@ def _item(item: dict[str, Any], definition: dict[str, Any], run: dict[str, Any],
         into.leave_out("no_answer")
         return
     text = sample["output"] if isinstance(sample["output"], str) else _last_text(sample["output"])
-    model = as_text(run.get("name")) or as_text(run.get("model")) or as_text(sample.get("model")) or "unnamed model"
+    model = label or as_text(sample.get("model")) or "unnamed model"
     finish = str(sample.get("finish_reason") or "")
     into.answer(model, key, text, finish_reason=finish, was_correct={"pass": True, "fail": False}.get(str(item.get("status"))))
 

@@ -1,5 +1,6 @@
 """YAML as data alone: no tags that make objects, and aliases that unfold to no more than a bounded document."""
 
+import re
 from typing import Any
 
 import yaml
@@ -31,6 +32,18 @@ class _Loader(yaml.SafeLoader):
         if self._nodes > MAX_NODES:
             raise yaml.YAMLError(f"it has more than {MAX_NODES:,} values, aliases written out")
         return node
+
+
+def _keep_texts() -> None:
+    """Read plain values as YAML 1.2 does, so that `yes` and a date stay texts; a decimal stays as it is written."""
+    kept = {"tag:yaml.org,2002:null", "tag:yaml.org,2002:merge"}
+    resolvers = yaml.SafeLoader.yaml_implicit_resolvers
+    _Loader.yaml_implicit_resolvers = {first: [(tag, pattern) for tag, pattern in each if tag in kept] for first, each in resolvers.items()}
+    _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+    _Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]{0,17})$"), list("-0123456789"))
+
+
+_keep_texts()
 
 
 def load_yaml(file: OldFile) -> Any:

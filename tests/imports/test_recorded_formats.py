@@ -270,3 +270,24 @@ def test_a_nul_is_shown_as_an_unknown_character() -> None:
     match = b'{"sample_id": "1", "type": "match", "data": {"correct": true, "expected": "x"}}\n'
     _, _, answers = found(old("log.jsonl", spec + sampling + match))
     assert answers[0][2] == "\N{REPLACEMENT CHARACTER}said"
+
+
+def test_yaml_texts_stay_as_they_are_written() -> None:
+    lines = "prompts: ['{{q}}']\ntests:\n" + "".join(
+        f"  - vars: {{q: {n}}}\n    assert: [{{type: equals, value: {value}}}]\n"
+        for n, value in enumerate(["yes", "2024-01-31", "1.10", "42", "0x1f"])
+    )
+    _, rows, _ = found(old("config.yaml", lines.encode()))
+    assert [row["answer"] for row in rows] == ["yes", "2024-01-31", "1.10", "42", "0x1f"]
+
+
+def test_runs_and_logs_of_one_model_are_told_apart() -> None:
+    lines = [json.loads(line) for line in (FIXTURES / "openai_items.jsonl").read_text().splitlines()]
+    for line in lines[:2]:
+        line |= {"name": "the same"}
+    items = b"\n".join(json.dumps(line).encode() for line in lines)
+    document, _, _ = found(old("items.jsonl", items), old("openai_eval.json"))
+    assert [each["name"] for each in document["models"]] == ["the same (valrun_a)", "the same (valrun_b)"]
+    document, _, answers = found(old("inspect.json"), old("inspect.json"))
+    assert document["models"] == [{"name": "example/inspected", "answers": 3}, {"name": "example/inspected (2)", "answers": 3}]
+    assert len(answers) == 6

@@ -13,7 +13,7 @@ from catalog.models import BenchmarkVersion
 from common.errors import Conflict, Refused
 from gateway.models import Call, RecordedModel
 from runs import documents
-from runs.actions import create_quote, start_run
+from runs.actions import cancel_run, continue_run, create_quote, start_run
 from runs.continuing import pinned_request
 from runs.forms import Setup
 from runs.models import Quote, Sample
@@ -166,6 +166,22 @@ def test_archived_answers_are_refused_by_quotes_and_starts(
     with pytest.raises(Refused) as refused:
         quote(workspace, actor, version, subject_of(recorded))
     assert refused.value.code == "model_not_found"
+
+
+def test_run_of_archived_answers_is_not_continued(
+    workspace: Workspace, actor: Actor, version: BenchmarkVersion, recorded: RecordedModel
+) -> None:
+    run = start(workspace, actor, model=subject_of(recorded), benchmark=version.profile_id, coverage={"mode": "full"})
+    cancel_run(run, actor=actor)
+    run = work(run)
+    assert run.status == "cancelled"
+    continued = continue_run(run, actor=actor, include_cancelled=True)
+    assert continued.plan_document["subjects"][0]["model"]["answers"] == 5
+    recorded.archived_at = timezone.now()
+    recorded.save(update_fields=["archived_at"])
+    with pytest.raises(Conflict) as caught:
+        continue_run(run, actor=actor, include_cancelled=True)
+    assert caught.value.code == "recorded_model_archived"
 
 
 def test_running_again_names_the_same_model(workspace: Workspace, actor: Actor, version: BenchmarkVersion, recorded: RecordedModel) -> None:
