@@ -6,12 +6,17 @@ from imports import views
 
 app_name = "imports"
 urlpatterns = [
+    path("settings/integrations", views.integrations, name="integrations"),
+    path("settings/integrations/github", views.connect, name="connect"),
+    path("settings/integrations/github/return", views.returned, name="returned"),
+    path("settings/integrations/github/<uuid:github_id>/disconnection", views.disconnection, name="disconnection"),
     path("catalog/<slug:slug>/health", views.health, name="health"),
     path("catalog/import", views.source, name="source"),
     path("catalog/import/upload", views.upload, name="upload"),
     path("catalog/import/upload/<uuid:upload_id>/abandonment", views.abandon, name="abandon"),
     path("catalog/import/selection", views.choose, name="choose"),
     path("catalog/import/huggingface", views.fetch, name="fetch"),
+    path("catalog/import/github", views.fetch_github, name="fetch_github"),
     path("catalog/import/copy", views.duplicate, name="duplicate"),
     path("catalog/import/recorded", views.recorded, name="recorded"),
     path("catalog/import/recorded/<uuid:upload_id>", views.recorded_files, name="recorded_files"),

@@ -7,7 +7,7 @@ from billing import api as billing
 from catalog import api as catalog
 from evalrouter_site.api.views import unknown
 from gateway import api as gateway
-from imports.api import health, hub, private, recorded, uploads
+from imports.api import github, health, hub, private, recorded, uploads
 from runs.api import models, results, runs
 from workspaces import api as workspaces
 
@@ -38,6 +38,9 @@ v1: list[URLPattern | URLResolver] = [
     path("private-benchmarks/<byob:benchmark_id>", catalog.PrivateBenchmarkDetail.as_view()),
     path("private-benchmarks/<byob:benchmark_id>/archive", catalog.PrivateBenchmarkArchive.as_view()),
     path("benchmark-imports/huggingface", hub.HuggingFaceImport.as_view()),
+    path("benchmark-imports/github", github.GithubImport.as_view()),
+    path("benchmark-imports/github/refs", github.GithubRefs.as_view()),
+    path("benchmark-imports/github/preview", github.GithubPreview.as_view()),
     path("benchmark-imports/capabilities", private.Capabilities.as_view()),
     path("benchmark-uploads", uploads.UploadList.as_view()),
     path("benchmark-uploads/<uuid:upload_id>", uploads.UploadDetail.as_view()),

@@ -29,6 +29,7 @@ _OWN_CODES = frozenset(
     (
         *("byob_answer_in_input", "private_benchmark_too_large", "upload_row_limit", "private_benchmark_limit", "not_found", "forbidden"),
         *("invalid_source", "source_mismatch", "source_archived", "source_damaged", "upload_not_completed"),
+        *("github_imports_disabled", "access_refused", "github_unavailable"),
     )
 )
 """Refusals that keep their code; every other one is `invalid_private_benchmark`, with the code in its details."""
@@ -50,11 +51,12 @@ class PrivateBenchmarkList(catalog.PrivateBenchmarkList):
         needs=can_import,
         body=PrivateBenchmarkBody,
         answers={201: PrivateBenchmarkCreatedShape, 200: PrivateBenchmarkReportShape},
+        refusals=(502,),
         in_transaction=False,
     )
     def post(self) -> Response:
         """With `dry_run` every row is checked and nothing is created (200). Without, a benchmark with one frozen version is made (201).
-        A row that cannot be used is refused with its number and the reason.
+        A row that cannot be used is refused with its number and the reason. The repository of a `github://` source must be readable now.
         """
         manifest, given = split_body(self.body)
         source: StoredSource | None = None

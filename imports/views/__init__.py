@@ -3,9 +3,11 @@
 from imports.views.checking import cancellation, check, problems
 from imports.views.create import create
 from imports.views.drafts import discard, draft, duplicate
+from imports.views.github import fetch_github
 from imports.views.grading import grading
 from imports.views.health import health
 from imports.views.hub import fetch
+from imports.views.integrations import connect, disconnection, integrations, returned
 from imports.views.mapping import mapping
 from imports.views.preview import preview
 from imports.views.recorded import recorded, recorded_archiving, recorded_files, recorded_model, recorded_of_benchmark
@@ -17,13 +19,17 @@ __all__ = [
     "cancellation",
     "check",
     "choose",
+    "connect",
     "create",
     "discard",
+    "disconnection",
     "draft",
     "duplicate",
     "fetch",
+    "fetch_github",
     "grading",
     "health",
+    "integrations",
     "mapping",
     "preview",
     "problems",
@@ -32,6 +38,7 @@ __all__ = [
     "recorded_files",
     "recorded_model",
     "recorded_of_benchmark",
+    "returned",
     "rights",
     "source",
     "upload",

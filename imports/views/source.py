@@ -22,10 +22,11 @@ from imports.limits import limits
 from imports.models import ImportDraft
 from imports.queries import drafts as queries
 from imports.queries import uploads as uploads_queries
-from imports.queries.capabilities import may_use_hub
+from imports.queries.capabilities import may_use_github, may_use_hub
 from imports.sources.stored import StoredSource
 from imports.views.browsing import hub_context
 from imports.views.frame import actor_of, draft_of, elsewhere, importing_workspace, seen_by, step_url, stepper
+from imports.views.repositories import github_context
 from imports.wording import in_words
 from workspaces.models import Workspace
 from workspaces.requests import PersonRequest
@@ -68,8 +69,11 @@ def render_source(
     context |= found.context(request, workspace)
     if draft is None:
         context["drafts"] = queries.drafts_of(request.user, workspace)[: queries.DRAFTS_LISTED]
-    if getattr(request.htmx, "target", None) == "hub":  # type: ignore[attr-defined]
-        return render_page(request, "imports/source_hub.html", context | more, status=status)
+    if kind == "github" or context["state"].get("source", {}).get("kind") == "github":
+        context["has_lost_github"] = not may_use_github(workspace)
+    target: str | None = getattr(request.htmx, "target", None)  # type: ignore[attr-defined]
+    if target in ("hub", "github"):
+        return render_page(request, found.template, context | more, status=status)
     return render_page(request, "imports/source.html", context | more, partial="wizard", status=status)
 
 
@@ -109,6 +113,7 @@ class Kind:
 KINDS = (
     Kind("file", "A file", "imports/source_file.html", lambda workspace: True, _file_context),
     Kind("huggingface", "Hugging Face", "imports/source_hub.html", may_use_hub, lambda request, workspace: hub_context(request)),
+    Kind("github", "GitHub", "imports/source_github.html", may_use_github, github_context),
 )
 """In the order of their tabs. The address names one: `?source=huggingface`."""
 

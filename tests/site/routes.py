@@ -56,6 +56,10 @@ settings/api-keys/<uuid:key_id>                                 OBJECT  GET view
 settings/api-keys/<uuid:key_id>/roll                            OBJECT  POST admin
 settings/api-keys/<uuid:key_id>/revocation                      OBJECT  POST admin
 settings/api-keys/<uuid:key_id>/ceiling                         OBJECT  GET viewer, POST admin
+settings/integrations                                           OWN     GET viewer
+settings/integrations/github                                    OWN     POST admin
+settings/integrations/github/return                             OWN     GET viewer
+settings/integrations/github/<uuid:github_id>/disconnection     OBJECT  POST admin
 settings/billing                                                OWN     GET viewer
 settings/billing/monthly-limit                                  OWN     POST admin
 
@@ -65,6 +69,7 @@ catalog/import/upload                                           OWN     POST mem
 catalog/import/upload/<uuid:upload_id>/abandonment              OBJECT  POST member
 catalog/import/selection                                        OWN     POST member
 catalog/import/huggingface                                      OWN     POST member
+catalog/import/github                                           OWN     POST member
 catalog/import/copy                                             OWN     POST member
 catalog/import/<uuid:draft_id>                                  OBJECT  GET member
 catalog/import/<uuid:draft_id>/discarding                       OBJECT  POST member
@@ -130,10 +135,13 @@ v1/recorded-models/<uuid:model_id>                              OBJECT  GET view
 v1/recorded-models/<uuid:model_id>/agreement                    OBJECT  GET viewer
 v1/recorded-models/<uuid:model_id>/archive                      OBJECT  POST member
 v1/models                                                       PUBLIC  GET
+v1/benchmark-imports/huggingface                                OWN     POST member
+v1/benchmark-imports/github                                     OWN     POST member
+v1/benchmark-imports/github/refs                                OWN     POST member
+v1/benchmark-imports/github/preview                             OWN     POST member
 v1/private-benchmarks                                           OWN     GET viewer, POST member
 v1/private-benchmarks/<byob:benchmark_id>                       OBJECT  GET viewer
 v1/private-benchmarks/<byob:benchmark_id>/archive               OBJECT  POST member
-v1/benchmark-imports/huggingface                                OWN     POST member
 v1/benchmark-imports/capabilities                               OWN     GET member
 v1/benchmark-uploads                                            OWN     GET member, POST member
 v1/benchmark-uploads/<uuid:upload_id>                           OBJECT  GET member, DELETE member
