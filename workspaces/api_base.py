@@ -15,6 +15,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.crypto import salted_hmac
 from rest_framework import exceptions, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -214,7 +215,9 @@ class ApiView(APIView):
             raise serializers.ValidationError({KEY_HEADER: [f"1 to {MAX_KEY} printable ASCII characters."]})
         route = f"{self.workspace.public_id}\n{self.request.method}\n{self.request.path}"
         scope = sha256_text(route)
-        found = idempotency.claim(scope, key, body_sha256=sha256_text(canonical_json(self.request.data)))
+        # A body may hold a token or a key, of which nothing may be kept: a plain hash could be tried against guesses, a keyed one cannot.
+        body = salted_hmac("idempotency", canonical_json(self.request.data), algorithm="sha256").hexdigest()
+        found = idempotency.claim(scope, key, body_sha256=body)
         if isinstance(found, idempotency.Kept):
             return HttpResponse(found.body, status=found.status, content_type="application/json", headers={"Idempotent-Replayed": "true"})
         self.claim = found
