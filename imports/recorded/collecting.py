@@ -17,6 +17,7 @@ MAX_ANSWERS = 800_000
 MAX_MODELS = 64
 MAX_ANSWER_CHARS = 262_144
 MAX_KEY = 200
+MAX_EXAMPLES = 5
 IN_MEMORY = 4 * 1024 * 1024
 
 LEFT_OUT = {
@@ -41,10 +42,12 @@ class OldGrader:
     options: dict[str, Any] = field(default_factory=dict)
     note: str = ""
     answers: int = 0
+    examples: list[str] = field(default_factory=list)
+    """Some of the rows that it graded."""
 
     def document(self) -> dict[str, Any]:
         mapped = {"task": self.task, "grader_options": self.options} if self.task else None
-        return {"name": self.name, "answers": self.answers, "mapped": mapped, "note": self.note or None}
+        return {"name": self.name, "answers": self.answers, "mapped": mapped, "note": self.note or None, "examples": self.examples}
 
 
 class Collector:
@@ -147,10 +150,12 @@ class Collector:
         texts = [storable(text), storable(reasoning)[:MAX_ANSWER_CHARS], finish_reason[:30], was_correct, storable(extracted)[:500]]
         self._answers.write(orjson.dumps([model, key, *texts]) + b"\n")
 
-    def grader(self, name: str, *, task: str = "", options: dict[str, Any] | None = None, note: str = "") -> None:
-        """Note that an answer was graded so; the same name is the same grader."""
+    def grader(self, name: str, key: str, *, task: str = "", options: dict[str, Any] | None = None, note: str = "") -> None:
+        """Note that an answer to a row was graded so; the same name is the same grader."""
         found = self.graders.setdefault(name[:120], OldGrader(name[:120], task, options or {}, note))
         found.answers += 1
+        if len(found.examples) < MAX_EXAMPLES and (key := checked_key(key)) not in found.examples:
+            found.examples.append(key)
 
     def note(self, words: str) -> None:
         """Something that a person should know, once."""

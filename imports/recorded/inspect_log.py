@@ -116,7 +116,9 @@ class _Log:
             self._into.note(f"The samples have several scores ({', '.join(scores)}); those of {scorer} are compared.")
         choices = sample.get("choices")
         choices = [as_text(each) for each in choices] if isinstance(choices, list) and choices else None
-        self._into.grader(**_mapped(scorer or "no scorer", self._graders.get(scorer, {}), has_choices=choices is not None))
+        self._into.grader(
+            key=as_text(sample.get("id")), **_mapped(scorer or "no scorer", self._graders.get(scorer, {}), has_choices=choices is not None)
+        )
         prompt = prompt_of(sample.get("input"))
         if prompt is None:
             self._into.leave_out("not_text")

@@ -95,7 +95,7 @@ class _Log:
             self._into.leave_out("no_prompt")
             return
         regexes = _ignored(self._config)
-        self._into.grader(**self._mapped(metric or _other_metric(line), filter_name))
+        self._into.grader(key=key, **self._mapped(metric or _other_metric(line), filter_name))
         prompt = prompt_of(_messages(requests[0][0]))
         if prompt is None:
             self._into.leave_out("not_text")
@@ -117,6 +117,7 @@ class _Log:
             return
         self._into.grader(
             f"{metric} of likelihoods",
+            key,
             task="multiple_choice" if metric in {"acc", "exact_match"} else "",
             note="The model wrote nothing: its answer is the likeliest choice, kept as that choice's letter.",
         )

@@ -53,7 +53,7 @@ def _finish(model: str, key: str, sample: dict[str, Any], into: Collector) -> No
     match = sample["match"]
     expected = match.get("expected")
     reference = [as_text(each) for each in expected if as_text(each)] if isinstance(expected, list) else as_text(expected)
-    into.grader("match", note="The log does not say how it was compared: whether the answer begins with, contains or equals the text.")
+    into.grader("match", key, note="The log does not say how it was compared: whether the answer begins with, contains or equals the text.")
     prompt = prompt_of(sample["prompt"])
     if prompt is None:
         into.leave_out("not_text")

@@ -70,11 +70,13 @@ def _item(item: dict[str, Any], definition: dict[str, Any], label: str, into: Co
     if not criteria:
         for result in item.get("results") or []:
             if isinstance(result, dict):
-                into.grader(str(result.get("type") or result.get("name") or "unnamed grader"), note="The eval's definition is missing.")
+                into.grader(
+                    str(result.get("type") or result.get("name") or "unnamed grader"), key, note="The eval's definition is missing."
+                )
     reference: Any = None
     for criterion in criteria:
         reference = reference if reference is not None else _reference(criterion, source)
-        into.grader(**_mapped(criterion))
+        into.grader(key=key, **_mapped(criterion))
     if not criteria:
         reference = next((as_text(source[name]) for name in ("label", "reference", "expected", "answer", "target") if name in source), None)
     prompt = prompt_of(sample.get("input"))

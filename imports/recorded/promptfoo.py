@@ -105,9 +105,9 @@ def _row(key: str, prompt: Any, asserts: list[dict[str, Any]], group: str, into:
         kind = str(each.get("type"))
         value = each.get("value")
         if kind == "equals" and as_text(value) and _VARIABLE not in as_text(value):
-            into.grader(kind, task="exact_match", options={"normalize": False})
+            into.grader(kind, key, task="exact_match", options={"normalize": False})
         else:
-            into.grader(kind, note=_WHY_NOT.get(kind, "It has no counterpart here."))
+            into.grader(kind, key, note=_WHY_NOT.get(kind, "It has no counterpart here."))
         if reference is None and kind in _WITH_REFERENCE:
             reference = [as_text(one) for one in value if as_text(one)] if isinstance(value, list) else as_text(value) or None
             reference = None if isinstance(reference, str) and _VARIABLE in reference else reference

@@ -89,6 +89,7 @@ class RecordedGraderShape(serializers.Serializer[Any]):
     answers = serializers.IntegerField(help_text="How many answers it graded.")
     mapped = RecordedMappingShape(allow_null=True, help_text="Ours that does the same; null where none does.")
     note = serializers.CharField(allow_null=True)
+    examples = serializers.ListField(child=serializers.CharField(), help_text="IDs of some of the rows that it graded.")
 
 
 class RecordedCountShape(serializers.Serializer[Any]):

@@ -104,6 +104,7 @@ def test_promptfoo_results_name_every_assertion_that_has_no_counterpart() -> Non
     assert [each["name"] for each in document["models"]] == ["openai:example-1", "A labelled model"]
     assert [answer[5] for answer in answers] == [True, False, True, False, True, False]
     assert mapped(document) == {"equals": "exact_match", "javascript": None, "contains": None, "llm-rubric": None}
+    assert [each["examples"] for each in document["graders"]] == [["1", "2"], ["2"], ["3"], ["4"]]
     assert [(each["reason"], each["count"]) for each in document["left_out"]] == [("no_reference", 2)]
 
 
