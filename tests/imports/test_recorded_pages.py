@@ -76,7 +76,7 @@ def test_predictions_are_added_from_the_page_of_a_benchmark(client: Client, work
     address = choose(client, workspace, "predictions.csv", benchmark=version.profile_id)
     page = client.get(address).content.decode()
     assert "Understood as a file of predictions" in page
-    assert "Answers to no task of it" in page
+    assert "Left out, of no task of it" in page
     made = client.post(address.partition("?")[0], {"format": "predictions", "benchmark": version.profile_id, "attested": "on"})
     assert (made.status_code, made["Location"]) == (302, f"/catalog/{version.benchmark.slug}")
     listed = client.get(f"/catalog/recorded/benchmarks/{version.benchmark.slug}").content.decode()

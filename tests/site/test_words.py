@@ -41,7 +41,7 @@ OUTCOMES = {
     "Adjusted p",
 }
 """Headings under which a number is a count of answers, or a probability, which has no unit."""
-ANSWERED = {"Read from the answer", "Reference"}
+ANSWERED = {"Read from the answer", "Reference", "Read by theirs", "Read by ours"}
 """Headings under which stand a model's own words."""
 APPS = ("workspaces", "catalog", "billing", "gateway", "imports", "runs")
 
