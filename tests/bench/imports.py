@@ -171,7 +171,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="evalrouter-bench-") as folder:
         largest = Path(folder) / "largest.csv"
         write_largest(largest)
-        kept.append(report("the most a benchmark may be made of", measured(largest, LARGEST_MANIFEST)))
+        report("the most a benchmark may be made of", measured(largest, LARGEST_MANIFEST))  # its peak is told, not promised
     return 0 if all(kept) else 1
 
 
