@@ -296,7 +296,7 @@ GITHUB_APP_PRIVATE_KEY = env_str("GITHUB_APP_PRIVATE_KEY")
 GITHUB_APP_CLIENT_ID = env_str("GITHUB_APP_CLIENT_ID")
 GITHUB_APP_CLIENT_SECRET = env_str("GITHUB_APP_CLIENT_SECRET")
 if GITHUB_IMPORTS and GITHUB_APP_ID:
-    SECURE_CSP["form-action"].append(GITHUB_URL)  # a form leads there, to install the App
+    SECURE_CSP["form-action"] = [CSP.SELF, GITHUB_URL]  # a form leads there, to install the App
 
 # ── The queue ───────────────────────────────────────────────────────────────────────────────────────────────────────
 

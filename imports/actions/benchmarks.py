@@ -11,12 +11,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from catalog.actions import create_benchmark, publish_version
-from catalog.manifests import TaskRow, build_manifest
+from catalog.manifests import TaskRow, build_manifest, delivery_of
 from catalog.models import BenchmarkVersion, DataFile
 from catalog.storing import DamagedFile, forget_content, keep_content, open_file, put_file
 from catalog.writing import PreparedRows
 from common.errors import Conflict, Refused
-from imports.actions.github import require_source_access
 from imports.checks import ANSWER_IN_INPUT, Checked, OnProblem, check_rows
 from imports.enums import SourceKind
 from imports.limits import limits
@@ -24,6 +23,7 @@ from imports.manifests import ImportManifest, parse_manifest
 from imports.mapping import row_mapper
 from imports.progress import Progress, paced
 from imports.queries.benchmarks import count_active, count_created_since
+from imports.queries.github import require_source_access
 from imports.reading import RowStream, Warned, open_rows
 from imports.recording import record_health
 from imports.sources.stored import StoredSource
@@ -166,7 +166,7 @@ class _Found:
 def _report(found: _Found) -> Report:
     checked, document = found.checked, found.document
     left_out = {**document["source"]["left_out"], "listed": checked.left_out_listed} if checked.left_out else None
-    return Report(checked.rows, document["delivery"], checked.preview, tuple(checked.warnings), document["source"], left_out)
+    return Report(checked.rows, delivery_of(document), checked.preview, tuple(checked.warnings), document["source"], left_out)
 
 
 def _publish(

@@ -1,6 +1,5 @@
 """Bringing a data file of a GitHub repository into a workspace: at one commit, verified, all of it kept or nothing."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -16,11 +15,10 @@ from imports.actions.keeping import Kept, Ready, keep_import
 from imports.enums import SourceKind
 from imports.models import SourceImport
 from imports.queries.github import Named, Opened, find_file, opened, require_github
-from imports.queries.imports import find_source_import, get_import_of
+from imports.queries.imports import find_source_import
 from imports.sources.bounded import within
 from imports.sources.github import Entry, downloaded
 from imports.sources.hub_names import check_path, format_of, is_commit
-from imports.sources.stored import StoredSource
 from imports.storage import release, reserve
 from workspaces.actors import Actor
 from workspaces.models import Workspace
@@ -120,20 +118,3 @@ def _receipt(found: Opened, commit: str, entry: Entry, contents: Sequence[DataFi
             }
         ],
     }
-
-
-def require_source_access(workspace: Workspace, source: StoredSource) -> None:
-    """Make sure that a source from GitHub may be used now: these imports are available, and its repository can still be read.
-
-    Another kind of source needs nothing. It waits for a network: call it outside of transactions. Raises `Forbidden`
-    `github_imports_disabled`, and `Refused`: `access_refused` (404), `github_unavailable` (502).
-    """
-    if source.kind != SourceKind.GITHUB:
-        return
-    require_github(workspace)
-    taken = get_import_of(workspace, source)
-    receipt = json.loads(taken.receipt)
-    connection_id = receipt.get("github_connection_id")
-    named = Named("", connection_id, receipt["github_repository_id"]) if connection_id else Named(taken.repository)
-    with within(settings.GITHUB_IMPORT_SECONDS), opened(workspace, named):
-        pass

@@ -3,6 +3,7 @@
 Nothing is stored but what a public repository lists at a commit, for a while. A private one is read with a token made for the one request.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,14 +15,17 @@ from django.db.models import QuerySet
 
 from common.errors import Forbidden, Refused
 from common.ids import named_id
+from imports.enums import SourceKind
 from imports.limits import limits
 from imports.models import GithubInstallation
 from imports.queries.capabilities import may_use_github, may_use_private_github
 from imports.queries.first_rows import Preview, first_rows
+from imports.queries.imports import get_import_of
 from imports.sources import github, github_app
 from imports.sources.bounded import within
 from imports.sources.github import Entry, Ref, Repository, check_ref, parse_repository
 from imports.sources.hub_names import check_path, format_of
+from imports.sources.stored import StoredSource
 from workspaces.models import Workspace
 
 LOOK_SECONDS = 20.0
@@ -130,11 +134,11 @@ def opened(workspace: Workspace, named: Named) -> Iterator[Opened]:
 
     Raises `Forbidden` `github_imports_disabled`, and `Refused`: `invalid_source`, `access_refused` (404), `github_unavailable` (502).
     """
-    require_github(workspace)
     name = parse_repository(named.repository) if named.repository else ""
     if (named.connection_id is None) != (named.repository_id is None) or not (name or named.connection_id):
         message = "Name a public repository, or a private one by both github_connection_id and github_repository_id."
         raise Refused("invalid_source", message)
+    require_github(workspace)
     if named.connection_id is None or named.repository_id is None:
         yield Opened(_public(github.find_repository(name)), None, "")
         return
@@ -242,3 +246,20 @@ def preview(workspace: Workspace, named: Named, *, revision: str = "", path: str
         with github.downloaded(found.repository, entry, found.token) as (file, _):
             content = file.read()
     return Previewed(found.repository, wanted, commit, entry, kind, first_rows(content, path, is_whole=True))
+
+
+def require_source_access(workspace: Workspace, source: StoredSource) -> None:
+    """Make sure that a source from GitHub may be used now: these imports are available, and its repository can still be read.
+
+    Another kind of source needs nothing. It waits for a network: call it outside of transactions. Raises `Forbidden`
+    `github_imports_disabled`, and `Refused`: `access_refused` (404), `github_unavailable` (502).
+    """
+    if source.kind != SourceKind.GITHUB:
+        return
+    require_github(workspace)
+    taken = get_import_of(workspace, source)
+    receipt = json.loads(taken.receipt)
+    connection_id = receipt.get("github_connection_id")
+    named = Named("", connection_id, receipt["github_repository_id"]) if connection_id else Named(taken.repository)
+    with within(settings.GITHUB_IMPORT_SECONDS), opened(workspace, named):
+        pass

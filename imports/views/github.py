@@ -3,7 +3,7 @@
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
-from common.errors import Forbidden, Refused
+from common.errors import Refused
 from common.web import page
 from imports.actions.github import import_github
 from imports.queries.github import Named
@@ -30,9 +30,10 @@ def fetch_github(request: PersonRequest) -> HttpResponse:
             revision=request.POST.get("commit", "").strip(),
             path=request.POST.get("path", "").strip()[:1000],
         )
-    except Forbidden:
-        raise
     except Refused as refusal:
+        if refusal.code == "forbidden":
+            raise
         problems = {"github": in_words(refusal.message)}
-        return render_source(request, workspace, draft, kind="github", status=refusal.status, problems=problems)
+        status = 422 if refusal.code == "github_imports_disabled" else refusal.status
+        return render_source(request, workspace, draft, kind="github", status=status, problems=problems)
     return begin(request, workspace, draft, stored_at(workspace, taken.files.all()[0].uri), {"kind": "github"})

@@ -20,7 +20,7 @@
       case "End": to = all.at(-1); break;
       case "ArrowRight":
         if (details && !details.open) details.open = true;
-        else if (details) to = details.querySelector("ul summary, ul a[href]");
+        else if (details) to = details.querySelector(":scope > ul summary, :scope > ul a[href]");
         break;
       case "ArrowLeft":
         if (details?.open) details.open = false;

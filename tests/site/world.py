@@ -12,6 +12,7 @@ from imports.actions.drafts import create_draft
 from imports.actions.uploads import create_upload
 from imports.actions.whole_uploads import upload_whole
 from imports.drafting import stored_source, suggested_state
+from imports.models import GithubInstallation
 from runs.models import Quote, Run, Sample
 from tests import factories
 from tests.runs.working import start, work
@@ -57,6 +58,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
     )
     connection = factories.make_connection(workspace, name=f"{mark} endpoint")
     recorded = factories.make_recorded_model(version, {"t0": "0"}, workspace=workspace, name=f"{mark} recording")
+    connected = GithubInstallation.objects.create(workspace=workspace, installation_id=7041, account=f"{mark} account")
     key, _ = factories.make_key(workspace, label=f"{mark} key")
     baselines = [{"kind": "baseline", "name": name} for name in ("random-choice", "most-frequent-answer")]
     request = {
@@ -72,6 +74,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "benchmark_id": version.benchmark.slug,
         "connection_id": str(connection.public_id),
         "model_id": str(recorded.public_id),
+        "github_id": str(connected.public_id),
         "key_id": str(key.public_id),
         "workspace_id": str(workspace.public_id),
         "quote_id": str(Quote.objects.get(run=run).public_id),
