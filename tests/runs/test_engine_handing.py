@@ -36,7 +36,7 @@ def spec(position: int, worst: int = 10) -> TaskSpec:
 
 def subject_work(price: Price = PRICE) -> SubjectWork:
     view = SimpleNamespace(price=price, output_limit=64)
-    return cast(SubjectWork, SimpleNamespace(view=view, runner=Worst(), baseline=None, target=None))
+    return cast(SubjectWork, SimpleNamespace(view=view, runner=Worst(), calls_nothing=False, target=None))
 
 
 def lease(worsts: Sequence[int], *, slots: int = 4, shard: int = 1, slice_: int = 0, primed: bool = True) -> Lease:
