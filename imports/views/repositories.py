@@ -55,8 +55,8 @@ def github_context(request: PersonRequest, workspace: Workspace) -> dict[str, An
         "has_app": has_app,
         "is_private": is_private,
         "accesses": [
-            {"label": "Public", "href": "?source=github", "is_current": not is_private, "count": None},
-            {"label": "Private", "href": "?source=github&access=private", "is_current": is_private, "count": None},
+            {"label": "Public", "href": "?source=github", "is_current": not is_private},
+            {"label": "Private", "href": "?source=github&access=private", "is_current": is_private},
         ],
         "repository_typed": query.get("repository", "").strip()[:300],
         "private_named": query.get("private", "")[:60],

@@ -39,6 +39,7 @@ def test_tree_by_keyboard(page: Page, github_repo: Repo) -> None:
     page.get_by_role("link", name="train.csv").focus()
     page.keyboard.press("Space")
     expect(page.get_by_role("button", name="Use train.csv")).to_be_visible()
+    assert focused(page) == "train.csv"
     page.get_by_role("link", name="Preview selected file").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("What is 1 + 1?")).to_be_visible()
