@@ -124,6 +124,14 @@ def build_manifest(
     }
 
 
+def delivery_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model receives of each row and what it never does, the match rule, and how a row is run: the output limit in tokens, how many
+    examples it is shown, how many attempts it has.
+    """
+    run = {"output_limit": manifest["max_output_tokens"], "few_shot": manifest["few_shot"], "attempts": manifest["attempts"]}
+    return {**manifest["delivery"], **run}
+
+
 def _delivery(roles: list[str], choices: bool, system_prompt: str | None, columns: Mapping[str, str], rule: str) -> dict[str, Any]:
     def named(role: str) -> str:
         return f"{{{role}}} from the column {columns[role]!r}" if role in columns else f"{{{role}}}"

@@ -71,7 +71,7 @@ class PrivateBenchmarkList(catalog.PrivateBenchmarkList):
 
     def _source(self, given: dict[str, Any]) -> StoredSource:
         sha256, size = (given["source_sha256"] or "").lower(), given["source_bytes"]
-        if not given["source"].startswith("workspace://") and (not sha256 or size is None):
+        if given["source"].startswith(("hf://", "github://")) and (not sha256 or size is None):
             message = "State source_sha256 and source_bytes, as the import's receipt does, so that no other content is taken."
             raise Refused("source_not_pinned", message, details={"keys": ["source_sha256", "source_bytes"]})
         return resolve_source(self.workspace, given["source"], sha256=sha256, size=size)

@@ -78,7 +78,7 @@ def resolve_encoding(file: BinaryIO, stated: str | None) -> Encoding:
     if certain == "utf-8" and marked is None and _looks_western(file) and _misfit(file, "cp1252") is None:
         sample = redact(misfit.around.decode("cp1252", errors="ignore").strip())
         message = (
-            f"The file is not UTF-8 (line {misfit.line}), so it was read as Windows-1252, where that line reads “{sample}”."
+            f"The file is not UTF-8 (line {misfit.line}), so it was read as Windows-1252, where that line has “{sample}”."
             ' If that is wrong, set "encoding".'
         )
         return Encoding("cp1252", (Warned("byob_guessed_encoding", message),))
@@ -121,7 +121,8 @@ def _misfit(file: BinaryIO, encoding: str) -> _Misfit | None:
             decoder.decode(chunk, final=is_last)
         except UnicodeDecodeError as error:
             before = pending + chunk
-            around = before[max(0, error.start - 15) : error.start + 25]
+            begin = max(before.rfind(b"\n", 0, error.start) + 1, error.start - 15)
+            around = before[begin : error.start + 25].partition(b"\n")[0]
             return _Misfit(offset - len(pending) + error.start, line + before.count(b"\n", 0, error.start), around)
         except UnicodeError:  # a UTF-16 or UTF-32 that must have a mark and has none
             return _Misfit(offset, line, chunk[:40])

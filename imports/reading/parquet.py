@@ -94,7 +94,7 @@ def _check_unpacked(metadata: "pq.FileMetaData", leaves: frozenset[str]) -> None
                 values += chunk.num_values
     if unpacked > MAX_UNPACKED_BYTES or values > MAX_VALUES:
         message = (
-            f"The mapped columns unpack to {unpacked:,} bytes and {values:,} values;"
+            f"The columns to read unpack to {unpacked:,} bytes and {values:,} values;"
             f" at most {MAX_UNPACKED_BYTES:,} bytes and {MAX_VALUES:,} values can be imported. Take a sample of the rows."
         )
         raise Refused("private_benchmark_too_large", message, status=413, details={"unpacked_bytes": unpacked, "values": values})

@@ -86,13 +86,19 @@ def _item(item: dict[str, Any], definition: dict[str, Any], label: str, into: Co
     if not into.row(key, system=prompt[0], prompt=prompt[1], flat=prompt[2], reference=reference):
         return
     answer = prompt_of(sample.get("output"))
-    if sample.get("error") or answer is None or not sample.get("output"):
+    if _failed(sample) or answer is None or not sample.get("output"):
         into.leave_out("no_answer")
         return
     text = sample["output"] if isinstance(sample["output"], str) else _last_text(sample["output"])
     model = label or as_text(sample.get("model")) or "unnamed model"
     finish = str(sample.get("finish_reason") or "")
     into.answer(model, key, text, finish_reason=finish, was_correct={"pass": True, "fail": False}.get(str(item.get("status"))))
+
+
+def _failed(sample: dict[str, Any]) -> bool:
+    """Whether the sample states an error; one whose texts are all empty stands for none."""
+    error = sample.get("error")
+    return any(error.values()) if isinstance(error, dict) else bool(error)
 
 
 def _last_text(messages: Any) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 from catalog.enums import Grader
+from catalog.manifests import delivery_of
 from catalog.models import BenchmarkVersion
 from catalog.queries import manifest_of
 from catalog.serializers import PrivateBenchmarkShape, private_benchmark_document
@@ -92,11 +93,14 @@ class LeftOutShape(serializers.Serializer[Any]):
 
 
 class DeliveryShape(serializers.Serializer[Any]):
-    """What the model receives of each row, what it never receives, and how an answer is graded."""
+    """What the model receives of each row, what it never receives, how an answer is graded, and how a row is run."""
 
     receives = serializers.ListField(child=serializers.CharField())
     never_receives = serializers.ListField(child=serializers.CharField())
     grader = serializers.CharField()
+    output_limit = serializers.IntegerField(help_text="Tokens at which an answer is cut.")
+    few_shot = serializers.IntegerField(help_text="Examples shown before the row.")
+    attempts = serializers.IntegerField(help_text="Of each row.")
 
 
 class PrivateBenchmarkReportShape(serializers.Serializer[Any]):
@@ -144,7 +148,7 @@ def created_document(version: BenchmarkVersion) -> dict[str, Any]:
     return {
         **private_benchmark_document(version.benchmark, version, [version]),
         "rows": version.task_count,
-        "delivery": manifest["delivery"],
+        "delivery": delivery_of(manifest),
         "warnings": source["warnings"],
         "source": source,
         "left_out": source.get("left_out"),

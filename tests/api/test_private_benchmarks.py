@@ -186,6 +186,7 @@ def test_a_fetched_file_is_named_at_its_commit_with_its_hash(
     unpinned = create(api, uri)
     assert refusal(unpinned) == (422, "invalid_private_benchmark")
     assert error_of(unpinned)["details"] == {"keys": ["source_sha256", "source_bytes"], "code": "source_not_pinned"}
+    assert refusal(create(api, "https://example.org/test.jsonl")) == (422, "invalid_source")
     wrong = create(api, uri, **{**pinned(file), "source_bytes": 1})
     assert refusal(wrong) == (422, "source_mismatch")
     assert refusal(create(api, uri, **{**pinned(file), "source_sha256": "0" * 64})) == (422, "source_mismatch")

@@ -65,6 +65,11 @@ def test_windows_1252_is_read_with_a_warning_that_shows_it() -> None:
     assert report.source["encoding"] == "cp1252"
 
 
+def test_the_warning_of_windows_1252_shows_that_line_alone() -> None:
+    (warned,) = checked("id,country,capital\n1,“A”,b\n2,c,d\n".encode("cp1252"), CAPITALS, name="a.csv").warnings
+    assert "line 2), so it was read as Windows-1252, where that line has “1,“A”,b”." in warned.message
+
+
 @pytest.mark.parametrize("encoding", ["shift_jis", "gb18030", "euc_kr", "cp1251"])
 def test_bytes_of_no_western_text_are_refused_with_their_line_rather_than_guessed(encoding: str) -> None:
     rows = {"shift_jis": "日本,東京", "gb18030": "日本,东京", "euc_kr": "일본,도쿄", "cp1251": "Япония,Токио"}

@@ -292,3 +292,14 @@ def test_runs_and_logs_of_one_model_are_told_apart() -> None:
     document, _, answers = found(old("inspect.json"), old("inspect.json"))
     assert document["models"] == [{"name": "example/inspected", "answers": 3}, {"name": "example/inspected (2)", "answers": 3}]
     assert len(answers) == 6
+
+
+def test_an_error_whose_texts_are_empty_is_none() -> None:
+    """The service writes `{"code": "", "message": ""}` where nothing went wrong."""
+    lines = [json.loads(line) for line in (FIXTURES / "openai_items.jsonl").read_text().splitlines()]
+    expected = found(old("openai_items.jsonl"), old("openai_eval.json"))[2]
+    for line in lines:
+        if "sample" in line and not line["sample"].get("error"):
+            line["sample"]["error"] = {"code": "", "message": ""}
+    items = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    assert found(old("openai_items.jsonl", items), old("openai_eval.json"))[2] == expected
