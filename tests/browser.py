@@ -74,7 +74,8 @@ def page(chromium: Browser, live_server: Any, request: pytest.FixtureRequest, mo
             "the server responded with a status of 4",
             "htmx:sendAbort",
             "htmx:afterRequest",
-        )  # refusals; requests cut off by leaving
+            "net::ERR_CONNECTION_RESET",
+        )  # refusals; requests cut off by leaving; connections that a test cuts
         if message.type == "error" and not any(words in message.text for words in ignored):
             problems.append(f"console: {message.text}")
 

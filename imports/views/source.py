@@ -52,6 +52,7 @@ def render_source(
 ) -> HttpResponse:
     """The step's page; `more` says what went wrong with which form."""
     found = next((each for each in KINDS if each.value == kind and each.is_available(workspace)), KINDS[0])
+    here = step_url(draft, "source") if draft is not None else reverse("imports:source")
     context: dict[str, Any] = {
         "draft": draft,
         "state": draft.state if draft is not None else {},
@@ -60,11 +61,11 @@ def render_source(
         "steps": stepper(draft, "source"),
         "kind": found.value,
         "kind_template": found.template,
-        "kinds": _kinds(request, workspace, found.value),
+        "kinds": _kinds(here, workspace, found.value),
         "suffixes": SUFFIXES,
         "limits": limits(),
         "problems": {},
-        "here": step_url(draft, "source") if draft is not None else reverse("imports:source"),
+        "here": here,
     }
     context |= found.context(request, workspace)
     if draft is None:
@@ -77,9 +78,9 @@ def render_source(
     return render_page(request, "imports/source.html", context | more, partial="wizard", status=status)
 
 
-def _kinds(request: PersonRequest, workspace: Workspace, chosen: str) -> list[dict[str, Any]]:
+def _kinds(here: str, workspace: Workspace, chosen: str) -> list[dict[str, Any]]:
     return [
-        {"value": kind.value, "label": kind.label, "href": f"?source={kind.value}", "is_current": kind.value == chosen, "count": None}
+        {"value": kind.value, "label": kind.label, "href": f"{here}?source={kind.value}", "is_current": kind.value == chosen, "count": None}
         for kind in KINDS
         if kind.is_available(workspace)
     ]

@@ -17,8 +17,15 @@
     for (const input of form.querySelectorAll("[data-at]")) input.value = String(Date.now());
   };
   document.addEventListener("submit", (event) => stamp(event.target), true);
+
+  // The row to look at, as it was chosen last: an answer that was under way may bring the choice before it back.
+  let row = "";
+  document.addEventListener("change", (event) => { if (event.target.name === "row") row = event.target.value; }, true);
   document.addEventListener("htmx:configRequest", (event) => {
     const { parameters } = event.detail;
+    if (row && (parameters.has?.("row") ?? "row" in parameters)) {
+      if (parameters.set) parameters.set("row", row); else parameters.row = row;
+    }
     if (parameters.has?.("revision") ?? "revision" in parameters) {
       if (parameters.set) { parameters.set("tab", tab); parameters.set("at", String(Date.now())); } else Object.assign(parameters, { tab, at: String(Date.now()) });
     }

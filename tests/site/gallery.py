@@ -5,6 +5,7 @@ process. `in_thread` runs what needs an event loop of its own while Playwright k
 """
 
 import hashlib
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -23,6 +24,7 @@ from playwright.sync_api import Page
 from catalog.models import BenchmarkVersion
 from catalog.queries import manifest_of
 from catalog.rendering import render_messages
+from imports.actions.checking import start_check
 from imports.actions.whole_uploads import upload_several
 from runs.actions import create_quote
 from runs.engine.executor import Executor
@@ -30,6 +32,8 @@ from runs.models import Run
 from tests import factories
 from tests.axe import enter
 from tests.imports.recorded import FIXTURES
+from tests.imports.wizard import begin as begin_import
+from tests.imports.wizard import work_checks
 from tests.runs.working import start, work
 from tests.standins.chat import ChatServer, last_user_message
 from workspaces.actors import Actor, actor_of_user
@@ -198,6 +202,27 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
     }
 
 
+def _begin_imports(workspace: Workspace, user: User) -> dict[str, str]:
+    """Two drafts of the import page whose rows were checked: one that can be made, and one with a bad row."""
+    places = ("Peru", "France", "Japan", "Kenya", "Chile", "Nepal")
+    names = ("Lima", "Paris", "Tokyo", "Nairobi", "Santiago", "Kathmandu")
+    rows = "country,capital,region\n" + "".join(f"{place},{name},there\n" for place, name in zip(places, names, strict=True))
+    quiz = [
+        {"question": f"Which of them is number {word}?", "options": ["this", "that"], "answer": "A"} for word in ("one", "two", "three")
+    ]
+    quiz.append({"question": "And which is none?", "options": ["only this"], "answer": "A"})
+    mapped = {
+        "columns": {"question": "country", "answer": "capital", "group": "region"},
+        "prompt_template": "What is the capital of {question}?",
+    }
+    good = begin_import(user, workspace, rows.encode(), done=5, **mapped)
+    bad = begin_import(user, workspace, "".join(f"{json.dumps(row)}\n" for row in quiz).encode(), file="quiz.jsonl", done=5)
+    for draft in (good, bad):
+        start_check(draft, actor=actor_of_user(user))
+    work_checks()
+    return {"draft": f"/catalog/import/{good.public_id}", "bad_draft": f"/catalog/import/{bad.public_id}"}
+
+
 def make_gallery() -> Gallery:
     """All the people, and all the pages."""
     ours = factories.make_workspace("Stock room lab", credit=20_000_000)
@@ -208,6 +233,7 @@ def make_gallery() -> Gallery:
         "newcomer": factories.make_user("newcomer@example.org", workspace=factories.make_workspace("New lab", credit=5_000_000)),
     }
     ids = in_thread(_furnish, ours, actor_of_user(people["owner"]))
+    ids |= _begin_imports(ours, people["owner"])
     run, stopped, live = (f"/evaluations/{ids[name]}" for name in ("ended", "interrupted", "live"))
     first = f"/evaluations/new?benchmark={SLUG}@1"
     shots = [
@@ -230,6 +256,13 @@ def make_gallery() -> Gallery:
         Shot("recorded-model", f"/catalog/recorded/{ids['recording']}"),
         Shot("recorded-model-filtered", f"/catalog/recorded/{ids['recording']}?agreement=only_theirs"),
         Shot("recorded-of-benchmark", f"/catalog/recorded/benchmarks/{SLUG}"),
+        Shot("import-source", "/catalog/import"),
+        Shot("import-hub", "/catalog/import?source=huggingface"),
+        *(Shot(f"import-{step}", f"{ids['draft']}/{step}") for step in ("preview", "mapping", "grading", "rights", "create")),
+        Shot("import-check", f"{ids['draft']}/check"),
+        Shot("import-check-refused", f"{ids['bad_draft']}/check"),
+        Shot("import-choices", f"{ids['bad_draft']}/mapping"),
+        Shot("import-as-viewer", "/catalog/import", "viewer", 403),
         Shot("models", "/models"),
         Shot("model", "/models/acme/large-2"),
         Shot("connections", "/connections"),

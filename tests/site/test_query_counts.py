@@ -16,6 +16,7 @@ from workspaces.enums import Role
 LISTS = (
     "/catalog",
     "/catalog/{slug}",
+    "/catalog/import",
     "/models",
     "/connections",
     "/evaluations",
