@@ -292,6 +292,7 @@ def make_gallery() -> Gallery:
         Shot("settings-members", "/settings/members"),
         Shot("settings-api-keys", "/settings/api-keys"),
         Shot("settings-api-key", f"/settings/api-keys/{ids['key']}"),
+        Shot("settings-integrations", "/settings/integrations"),
         Shot("settings-billing", "/settings/billing"),
         Shot("onboarding-under-way", "/onboarding"),
         Shot("command", "/command?q=sto"),
