@@ -135,6 +135,9 @@ def test_password_reset_sets_a_new_one_and_says_so_by_mail(client: Client) -> No
     form = response.redirect_chain[-1][0]
     assert client.post(form, {"password1": "another good phrase", "password2": "another good phrase"}).status_code == 302
     assert [message.subject for message in mail.outbox] == ["Choose a new password for EvalRouter", "Your EvalRouter password was reset"]
+    html = mail.outbox[1].alternatives[0].content  # type: ignore[attr-defined]
+    assert "The password of your account was reset." in html
+    assert html.count("http://testserver/accounts/password/reset/") == 2
     assert Client().post("/login", {"login": NEW, "password": "another good phrase"})["Location"] == "/onboarding"
 
 
