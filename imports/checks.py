@@ -151,10 +151,9 @@ class _LeftOut:
     def warnings(self) -> list[Warned]:
         if not self.numbers:
             return []
-        several = "1 row holds its" if len(self.numbers) == 1 else f"{len(self.numbers):,} rows hold their"
-        return [
-            Warned("byob_rows_left_out", f"{several} own answer and are left out of the benchmark.", tuple(self.numbers[:MAX_EXAMPLES]))
-        ]
+        count = len(self.numbers)
+        words = "1 row holds its own answer and is" if count == 1 else f"{count:,} rows hold their own answer and are"
+        return [Warned("byob_rows_left_out", f"{words} left out of the benchmark.", tuple(self.numbers[:MAX_EXAMPLES]))]
 
 
 class _Problems:

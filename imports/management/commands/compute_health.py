@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         for name in options["versions"]:
             slug, number = split_profile_id(name)
-            version = BenchmarkVersion.objects.select_related("benchmark").filter(benchmark__slug=slug, number=number).first()
+            version = BenchmarkVersion.objects.select_related("benchmark").filter(benchmark__slug=slug, number=number or 0).first()
             if version is None:
                 raise CommandError(f"There is no version {name}.")
             record_health(version)
