@@ -108,7 +108,7 @@ class ApiKeyForm(forms.Form):
         label="It may spend, in USD",
         required=False,
         allow_zero=True,
-        help_text="In all, over its whole life and what it is rolled into. Empty: no ceiling of its own.",
+        help_text="In all, over its whole life and that of the keys that replace it. Empty: no ceiling of its own.",
     )
 
     def clean_expires_in(self) -> Any:
