@@ -46,7 +46,7 @@ def verify(file: BinaryIO, name: str, *, sha256: str, size: int) -> Verified:
         return Verified(sha256, size, None, {"format": "evaluation", "warnings": []})
     try:
         stream = open_rows(file, name, format=_format(file, name), max_bytes=size)
-        count, bad = _counted(stream)
+        count, bad, too_much = _counted(stream)
     except Refused as refused:
         if refused.details.get("key") != "encoding":
             raise
@@ -54,6 +54,8 @@ def verify(file: BinaryIO, name: str, *, sha256: str, size: int) -> Verified:
     if not count and not stream.header:
         raise Refused("byob_no_rows", f"{name} has no rows.")
     warnings = [*stream.warnings]
+    if too_much is not None:
+        warnings.append(Warned(too_much.code, f"{too_much.message} A mapping that reads fewer columns may do."))
     if bad:
         warnings.append(Warned("byob_unreadable_rows", f"{bad:,} of {count:,} rows cannot be read; the check of all rows says why."))
     read_as = {"encoding": stream.encoding, "delimiter": stream.delimiter, "header": stream.header}
@@ -76,17 +78,25 @@ def _format(file: BinaryIO, name: str) -> str:
         return "parquet" if head.startswith(b"PAR1") else "jsonl" if head.startswith((b"{", b"[")) else "csv"
 
 
-def _counted(stream: RowStream) -> tuple[int, int]:
-    """All rows, and those that cannot be read. The footer of a Parquet file says how many it has."""
+def _counted(stream: RowStream) -> tuple[int, int, Refused | None]:
+    """All rows, those that cannot be read, and why not all columns can be read together, if so: what is not mapped is never unpacked.
+
+    The footer of a Parquet file says how many rows it has.
+    """
     if stream.count is not None:
-        for _ in islice(stream.rows(), 1):
-            break  # the first page can be read
-        return stream.count, 0
+        try:
+            for _ in islice(stream.rows(), 1):
+                break  # the first page can be read
+        except Refused as refused:
+            if refused.code != "private_benchmark_too_large":
+                raise
+            return stream.count, 0, refused
+        return stream.count, 0, None
     count = bad = 0
     for row in stream.rows(()):
         count += 1
         bad += bool(row.problem)
-    return count, bad
+    return count, bad, None
 
 
 def _columns(stream: RowStream) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Parquet, read by batches of the wanted columns. Its footer is checked before a page is unpacked."""
+"""Parquet, read by batches of the wanted columns. Its footer and its pages' headers are checked before a page is unpacked."""
 
 import re
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from common.errors import Refused
 from imports.limits import limits
+from imports.reading.parquet_pages import BadPages, pages
 from imports.reading.rows import Column, Kind, Number, Row, RowStream, too_many_rows, unreadable
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 MAX_VALUES = 5_000_000
+MAX_PAGE_BYTES = 128 * 1024 * 1024
+"""Of one page, unpacked: it is in memory whole, a text as long as it several times. Writers put 1,024 texts in a page, however long."""
 _BATCH_ROWS = 128
 _ZERO_FRACTION = re.compile(r"\.0+(?!\d)")
 
@@ -53,6 +56,7 @@ def _rows(file: BinaryIO, wanted: frozenset[str]) -> Iterator[Row]:
     metadata = _opened(file).metadata
     leaves = [path for path in _leaf_paths(metadata) if _root(path, wanted)]
     _check_unpacked(metadata, frozenset(leaves))
+    _check_pages(file, metadata, frozenset(leaves))
     # Texts stay dictionaries: a value that ten thousand rows share is held once, so a small file cannot become a large one.
     texts = [path for path in leaves if _is_bytes(metadata, path)]
     number = 0
@@ -98,6 +102,30 @@ def _check_unpacked(metadata: "pq.FileMetaData", leaves: frozenset[str]) -> None
             f" at most {MAX_UNPACKED_BYTES:,} bytes and {MAX_VALUES:,} values can be imported. Take a sample of the rows."
         )
         raise Refused("private_benchmark_too_large", message, status=413, details={"unpacked_bytes": unpacked, "values": values})
+
+
+def _check_pages(file: BinaryIO, metadata: "pq.FileMetaData", leaves: frozenset[str]) -> None:
+    """Raise `private_benchmark_too_large` where one page of the wanted columns unpacks to more than the limit."""
+    for group in range(metadata.num_row_groups):
+        for index in range(metadata.num_columns):
+            chunk = metadata.row_group(group).column(index)
+            if chunk.path_in_schema not in leaves or not chunk.num_values:
+                continue
+            first = chunk.data_page_offset
+            if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < first:
+                first = chunk.dictionary_page_offset
+            try:
+                largest = max((page.unpacked for page in pages(file, first, chunk.total_compressed_size, chunk.num_values)), default=0)
+            except BadPages as error:
+                raise unreadable(f"The file cannot be read as Parquet: of the column {chunk.path_in_schema!r}, {error}.") from None
+            if largest > MAX_PAGE_BYTES:
+                message = (
+                    f"The column {chunk.path_in_schema!r} has a page of {largest:,} bytes; at most {MAX_PAGE_BYTES:,} are read at once."
+                    " Shorten its longest texts, or write the file with smaller pages."
+                )
+                raise Refused(
+                    "private_benchmark_too_large", message, status=413, details={"column": chunk.path_in_schema, "bytes": largest}
+                )
 
 
 def _kind(type_: "pa.DataType") -> Kind:

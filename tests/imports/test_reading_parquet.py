@@ -17,6 +17,7 @@ from imports import checks
 from imports.limits import limits
 from imports.reading import Kind, Row, open_rows
 from imports.reading import parquet as reader
+from imports.reading.parquet_pages import BadPages, pages
 from tests.imports.files import CHOICES, SUMS, checked, parquet, problems, prompts
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -131,6 +132,48 @@ def test_columns_that_unpack_to_more_than_the_limit_are_refused_before_they_are(
     with pytest.raises(Refused) as caught:
         checked(content, SUMS, name="a.parquet")
     assert (caught.value.code, caught.value.details["unpacked_bytes"] > 2_000_000) == ("private_benchmark_too_large", True)
+
+
+def test_page_that_unpacks_to_more_than_the_limit_is_refused_before_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One text of a page is held several times while it is read, which the size of its column does not bound."""
+    monkeypatch.setattr(reader, "MAX_PAGE_BYTES", 1_000_000)
+    rows = {"question": ["short?", "x" * 2_000_000], "unmapped": ["y" * 3_000_000, "z"], "answer": [1, 2]}
+    content = parquet(rows, compression="zstd", use_dictionary=False)
+    assert len(content) < 10_000
+    with pytest.raises(Refused) as caught:
+        checked(content, SUMS, name="a.parquet")
+    assert (caught.value.code, caught.value.status) == ("private_benchmark_too_large", 413)
+    assert caught.value.details == {"column": "question", "bytes": 2_000_020}
+    assert checked(parquet(rows | {"question": ["1?", "2?"]}), SUMS, name="a.parquet").rows == 2
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+@pytest.mark.parametrize("use_dictionary", [True, False])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_pages_are_what_the_footer_says_of_their_column(version: str, use_dictionary: bool, compression: str) -> None:
+    rows = 3000
+    columns = {
+        "text": [None if row % 7 == 0 else f"é{row} " * (row % 40) for row in range(rows)],
+        "list": [[str(row)] * (row % 4) for row in range(rows)],
+        "struct": [{"a": row, "b": [1.5] * (row % 3)} for row in range(rows)],
+    }
+    written = {"data_page_version": version, "use_dictionary": use_dictionary, "compression": compression, "data_page_size": 5000}
+    content = io.BytesIO(parquet(columns, row_group_size=1200, write_page_checksum=True, **written))
+    metadata = pq.ParquetFile(content).metadata
+    for group in range(metadata.num_row_groups):
+        for index in range(metadata.num_columns):
+            column = metadata.row_group(group).column(index)
+            begin = column.dictionary_page_offset or column.data_page_offset
+            found = list(pages(content, begin, column.total_compressed_size, column.num_values))
+            assert sum(page.values for page in found) == column.num_values
+            assert sum(page.header + page.unpacked for page in found) == column.total_uncompressed_size
+            assert sum(page.header + page.packed for page in found) == column.total_compressed_size
+
+
+@pytest.mark.parametrize("header", [b"", b"\xff" * 600, b"\x00", b"\x1c" * 600, b"\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"])
+def test_bytes_that_are_no_page_are_told(header: bytes) -> None:
+    with pytest.raises(BadPages):
+        list(pages(io.BytesIO(header), 0, 1000, 1))
 
 
 def test_unmapped_columns_do_not_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,14 @@ from catalog.models import BenchmarkVersion, DataFile
 from catalog.storing import save_content
 from common.errors import Conflict, Refused
 from imports import staging, storage
+from imports.actions.benchmarks import check_source
 from imports.actions.uploads import archive_upload, complete_upload, create_upload, expire_uploads, receive, sweep_files
 from imports.models import StorageReservation, Upload, UploadFile
+from imports.queries.sources import resolve_source
 from imports.queries.uploads import get_upload, get_upload_file
+from imports.reading import parquet as parquet_reader
 from tests.factories import make_version
+from tests.imports.files import SUMS, parquet
 from workspaces.actors import SYSTEM, Actor
 from workspaces.models import Workspace
 
@@ -376,3 +380,15 @@ def test_two_that_clear_away_do_not_meet(workspace: Workspace) -> None:
     assert at_once(*[lambda: expire_uploads(actor=SYSTEM)] * 3) == [None] * 3
     assert (files_below("staging"), StorageReservation.objects.count()) == ([], 0)
     assert set(Upload.objects.values_list("status", flat=True)) == {"expired"}
+
+
+def test_large_column_that_nobody_maps_does_not_refuse_a_parquet_upload(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_reader, "MAX_PAGE_BYTES", 1_000_000)
+    columns = {"question": ["1?", "2?"], "answer": [1, 2], "trace": ["x" * 2_000_000, "y"]}
+    content = parquet(columns, compression="zstd", use_dictionary=False)
+    upload = create_upload(workspace, actor=SYSTEM, files=[{"name": "a.parquet", "bytes": len(content)}])
+    send(get_upload_file(workspace, upload.public_id, "a.parquet"), content)
+    file = complete_upload(get_upload(workspace, upload.public_id), actor=SYSTEM).files.get()
+    assert (file.rows, [warned["code"] for warned in file.reading["warnings"]]) == (2, ["private_benchmark_too_large"])
+    source = resolve_source(workspace, file.uri)
+    assert check_source(workspace, actor=SYSTEM, source=source, manifest=SUMS).rows == 2
