@@ -124,7 +124,8 @@ def _answer(request: PersonRequest, saved: Saved, *, problems: Problems | None =
         rule=rule,
         unfinished=trouble,
     )
-    partial = "bench_answer" if getattr(request.htmx, "target", None) in ("beside", "trial") else "wizard"  # type: ignore[attr-defined]
+    is_beside = str(request.htmx.target if request.htmx else "") in {"beside", "trial"}  # type: ignore[attr-defined]
+    partial = "bench_answer" if is_beside else "wizard"
     status = saved.status if saved.trouble else 422 if problems else 200
     return render_page(request, "imports/grading.html", context, partial=partial, status=status)
 
