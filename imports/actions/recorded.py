@@ -21,6 +21,7 @@ from gateway.queries import recorded_models_for
 from gateway.recorded import agreement_of
 from imports import storage
 from imports.actions.benchmarks import RIGHTS_STATEMENT, Report, check_benchmark, import_benchmark
+from imports.queries.github import require_source_access
 from imports.recorded.collecting import LEFT_OUT, Collector
 from imports.recorded.files import OldFile
 from imports.recorded.understanding import Understood, understand
@@ -78,9 +79,12 @@ class RecordedReport:
 def check_recorded(workspace: Workspace, *, actor: Actor, sources: Sequence[StoredSource], request: RecordedRequest) -> RecordedReport:
     """What the stored files hold, without creating anything. Rights need not be stated for it.
 
-    Raises `Forbidden`, and `Refused` as `understand`, `recorded_nothing_found`, `recorded_benchmark_needed`, and as an import does.
+    Raises `Forbidden`, and `Refused` as `understand`, `recorded_nothing_found`, `recorded_benchmark_needed`, and as an import and
+    `require_source_access` do.
     """
     require(can_import(actor, workspace))
+    for source in sources:
+        require_source_access(workspace, source)
     with _understood(sources, request) as understood:
         found = understood.found
         _require_something(understood, request)
@@ -111,6 +115,8 @@ def import_recorded(
             "Set rights_attestation to true to confirm that this workspace may use the answers, and the rows where they become a benchmark."
         )
         raise Refused("byob_rights_not_attested", message)
+    for source in sources:
+        require_source_access(workspace, source)
     with _understood(sources, request) as understood:
         found = understood.found
         _require_something(understood, request)

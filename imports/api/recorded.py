@@ -56,6 +56,7 @@ class RecordedModelList(ApiView):
         needs=can_import,
         body=RecordedModelsBody,
         answers={201: RecordedCreatedShape, 200: RecordedReportShape},
+        refusals=(502,),
         in_transaction=False,
     )
     def post(self) -> Response:

@@ -71,8 +71,12 @@ def test_source_needs_availability_and_access_when_a_benchmark_is_made(
     github_repo.private = True
     assert code_of(api.post("/v1/private-benchmarks", body)) == (404, "access_refused")
     assert code_of(api.post("/v1/private-benchmarks", body | {"dry_run": True})) == (404, "access_refused")
+    recorded = {"sources": [body["source"]], "format": "predictions", "rights_attestation": True}
+    assert code_of(api.post("/v1/recorded-models", recorded)) == (404, "access_refused")
+    assert code_of(api.post("/v1/recorded-models", recorded | {"dry_run": True})) == (404, "access_refused")
     settings.GITHUB_IMPORTS = False
     assert code_of(api.post("/v1/private-benchmarks", body)) == (403, "github_imports_disabled")
+    assert code_of(api.post("/v1/recorded-models", recorded)) == (403, "github_imports_disabled")
     settings.GITHUB_IMPORTS, settings.GITHUB_API_URL = True, "http://127.0.0.1:9"
     assert code_of(api.post("/v1/private-benchmarks", body)) == (502, "github_unavailable")
 
