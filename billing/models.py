@@ -7,9 +7,9 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from billing.enums import AllowanceKind, Bound, EntryKind, EventState, PaymentKind, PaymentStatus, RefundStatus
+from billing.enums import AllowanceKind, Bound, EntryKind
 from common.ids import new_id
-from workspaces.models import User, Workspace
+from workspaces.models import Workspace
 
 
 class Wallet(models.Model):
@@ -19,8 +19,6 @@ class Wallet(models.Model):
     balance_microusd = models.BigIntegerField(default=0)
     held_microusd = models.BigIntegerField(default=0)
     is_disputed = models.BooleanField(default=False)
-    """While a dispute is open, or was lost and has left less than nothing. Such a wallet starts no work and may be below what it holds."""
-    stripe_customer_id = models.CharField(max_length=80, blank=True)
 
     class Meta:
         constraints = [
@@ -84,7 +82,7 @@ class Allowance(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="allowances")
     kind = models.CharField(max_length=20, choices=AllowanceKind.choices)
     subject = models.CharField(max_length=60)
-    """A key's lineage, the lineage and month as `<lineage>:YYYY-MM`, or the month as YYYY-MM."""
+    """A key's lineage, or the month as YYYY-MM."""
     ceiling_microusd = models.BigIntegerField(null=True, blank=True)
     reserved_microusd = models.BigIntegerField(default=0)
     spent_microusd = models.BigIntegerField(default=0)
@@ -133,7 +131,6 @@ class Budget(models.Model):
     reserved_microusd = models.BigIntegerField(default=0)
     settled_microusd = models.BigIntegerField(default=0)
     key_allowance = models.ForeignKey(Allowance, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
-    key_month_allowance = models.ForeignKey(Allowance, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     workspace_allowance = models.ForeignKey(Allowance, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     closed_at = models.DateTimeField(null=True, blank=True)
 
@@ -154,149 +151,3 @@ class Budget(models.Model):
     @property
     def free_microusd(self) -> int:
         return self.bound_microusd - self.reserved_microusd - self.settled_microusd
-
-
-class KeyLimit(models.Model):
-    """What a key's lineage may spend in a calendar month (UTC), beside what it may spend in all."""
-
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
-    lineage = models.UUIDField(unique=True)
-    monthly_microusd = models.BigIntegerField(null=True, blank=True)
-
-    def __str__(self) -> str:
-        return f"limit of key {self.lineage}"
-
-
-class Payment(models.Model):
-    """Credit that is bought. Made before Stripe is asked, so that what Stripe reports always has a row to be compared with.
-
-    The wallet gets `credit_microusd` once, when the payment was fetched and found paid with the very amount asked for. The fee is paid to
-    us at the door and never enters the ledger.
-    """
-
-    public_id = models.UUIDField(default=new_id, unique=True, editable=False)
-    wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="payments")
-    kind = models.CharField(max_length=10, choices=PaymentKind.choices, default=PaymentKind.CHECKOUT)
-    status = models.CharField(max_length=10, choices=PaymentStatus.choices, default=PaymentStatus.OPEN)
-    credit_microusd = models.BigIntegerField()
-    fee_microusd = models.BigIntegerField()
-    stripe_session_id = models.CharField(max_length=120, unique=True, null=True, blank=True)
-    stripe_intent_id = models.CharField(max_length=120, unique=True, null=True, blank=True)
-    receipt_url = models.URLField(max_length=500, blank=True)
-    invoice_url = models.URLField(max_length=500, blank=True)
-    refunded_microusd = models.BigIntegerField(default=0)
-    """Credit taken back by refunds."""
-    disputed_microusd = models.BigIntegerField(default=0)
-    """Credit taken back by disputes that are open or lost."""
-    shortfall_microusd = models.BigIntegerField(default=0)
-    """What a refund made at Stripe should have taken and was no longer there. Taken from the next credit."""
-    failure = models.CharField(max_length=300, blank=True)
-    actor_label = models.CharField(max_length=260, blank=True)
-    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    created_at = models.DateTimeField(default=timezone.now)
-    checked_at = models.DateTimeField(null=True, blank=True)
-    """When Stripe was last asked about it."""
-    paid_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["-id"]
-        constraints = [
-            models.CheckConstraint(condition=Q(credit_microusd__gt=0) & Q(fee_microusd__gte=0), name="payment_positive"),
-            models.CheckConstraint(
-                condition=Q(refunded_microusd__gte=0) & Q(disputed_microusd__gte=0) & Q(shortfall_microusd__gte=0),
-                name="payment_taken_back_not_negative",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"payment {self.public_id}"
-
-    @property
-    def total_microusd(self) -> int:
-        """What the card pays."""
-        return self.credit_microusd + self.fee_microusd
-
-
-class Refund(models.Model):
-    """Credit given back as money: asked for by staff here, or made at Stripe and seen afterwards."""
-
-    public_id = models.UUIDField(default=new_id, unique=True, editable=False)
-    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="refunds")
-    status = models.CharField(max_length=10, choices=RefundStatus.choices, default=RefundStatus.ASKED)
-    credit_microusd = models.BigIntegerField()
-    """What the refund is worth in credit."""
-    taken_microusd = models.BigIntegerField(default=0)
-    """What of it was there to be taken."""
-    stripe_refund_id = models.CharField(max_length=120, unique=True, null=True, blank=True)
-    reason = models.CharField(max_length=300, blank=True)
-    actor_label = models.CharField(max_length=260, blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["-id"]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(credit_microusd__gt=0) & Q(taken_microusd__gte=0) & Q(taken_microusd__lte=F("credit_microusd")),
-                name="refund_within_credit",
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"refund {self.public_id}"
-
-
-class StripeEvent(models.Model):
-    """An event that Stripe sent: stored once by its ID, answered, then worked off by fetching what it is about."""
-
-    event_id = models.CharField(max_length=120, unique=True)
-    type = models.CharField(max_length=80)
-    object_id = models.CharField(max_length=120, blank=True)
-    state = models.CharField(max_length=10, choices=EventState.choices, default=EventState.RECEIVED)
-    tries = models.PositiveSmallIntegerField(default=0)
-    next_try_at = models.DateTimeField(default=timezone.now)
-    last_error = models.CharField(max_length=300, blank=True)
-    received_at = models.DateTimeField(default=timezone.now)
-    processed_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["-id"]
-        indexes = [models.Index(fields=["state", "next_try_at"], name="stripe_events_due")]
-
-    def __str__(self) -> str:
-        return f"{self.type} {self.event_id}"
-
-
-class TopUp(models.Model):
-    """A wallet's saved card, and whether it is charged when the credit runs low. Off until somebody turns it on."""
-
-    wallet = models.OneToOneField(Wallet, on_delete=models.CASCADE, related_name="top_up")
-    is_enabled = models.BooleanField(default=False)
-    threshold_microusd = models.BigIntegerField(default=5_000_000)
-    amount_microusd = models.BigIntegerField(default=20_000_000)
-    monthly_limit_microusd = models.BigIntegerField(default=100_000_000)
-    stripe_method_id = models.CharField(max_length=120, blank=True)
-    card_label = models.CharField(max_length=60, blank=True)
-    """Brand and last four digits, to be recognised by."""
-    failures = models.PositiveSmallIntegerField(default=0)
-    last_failure = models.CharField(max_length=300, blank=True)
-
-    def __str__(self) -> str:
-        return f"top-up of {self.wallet_id}"
-
-
-class SpendAlert(models.Model):
-    """A share of the month's budget that was reached, and told once."""
-
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
-    month = models.CharField(max_length=7)
-    """YYYY-MM (UTC)."""
-    percent = models.PositiveSmallIntegerField()
-    used_microusd = models.BigIntegerField()
-    limit_microusd = models.BigIntegerField()
-    reached_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["workspace", "month", "percent"], name="spend_alert_once")]
-
-    def __str__(self) -> str:
-        return f"{self.percent}% of {self.month}"
