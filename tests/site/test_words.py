@@ -114,7 +114,7 @@ def problems_of(gallery: Gallery, shot: Shot, states: set[str]) -> list[str]:
     return [f"{shot.name}: {each}" for each in dict.fromkeys([*word_problems(page, states), *number_problems(page)])]
 
 
-def test_every_page_speaks_plainly(db: None) -> None:
+def test_every_page_speaks_plainly(transactional_db: None) -> None:
     """One test, because making what the pages show takes longer than reading it."""
     gallery = make_gallery()
     states = stored_states()
