@@ -232,6 +232,7 @@ def test_wizard_by_keyboard_alone(page: Page, keys: Keys, lab: Workspace, ada: U
     keys.skip()
     keys.follow(page.get_by_role("button", name="Import and validate"))
     check(page)
+    expect(page.get_by_role("link", name="Next: create")).to_be_visible()
     keys.skip()
     keys.follow(page.get_by_role("link", name="Next: create"))
     page.wait_for_url("**/create")

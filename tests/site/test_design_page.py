@@ -54,7 +54,7 @@ def test_axe_finds_no_violation(page: Page, staff: User, scheme: str, width: int
     page.set_viewport_size({"width": width, "height": 900})
     page.goto("/design")
     assert violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.locator("button[popovertarget=light-menu]").click()
     assert violations(page, within="#light-menu") == []
     page.keyboard.press("Escape")
