@@ -118,8 +118,8 @@ def facet_counts(
     wanted = {"category": category, "grader": grader, "source": source}
     rows = [
         {
-            "category": each[0],
-            "grader": each[1],
+            "category": (each[0],),
+            "grader": (each[1],),
             "source": ("private", *(("mine",) if own is not None and each[3] == own else ())) if each[2] else ("public",),
         }
         for each in catalog_entries(workspace, q=q).order_by().values_list(*names)
@@ -127,10 +127,8 @@ def facet_counts(
     found = {}
     for key, chosen in wanted.items():
         others = {name: value for name, value in wanted.items() if value and name != key}
-        left = [
-            row for row in rows if all(value in row[name] if name == "source" else row[name] == value for name, value in others.items())
-        ]
-        counted = Counter(value for row in left for value in (row[key] if key == "source" else (row[key],)) if value)
+        left = [row for row in rows if all(value in row[name] for name, value in others.items())]
+        counted = Counter(value for row in left for value in row[key] if value)
         if chosen and (key != "grader" or chosen in Grader.values):
             counted.setdefault(chosen, 0)
         found[key] = sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))

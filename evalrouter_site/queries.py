@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
+from common.searching import holds
 from runs.models import Quote, Run, RunBenchmark, Subject
 from runs.queries import filter_runs
 from workspaces.models import User, Workspace
@@ -19,11 +20,10 @@ def found_runs(workspace: Workspace, q: str = "") -> QuerySet[Run]:
     """
     runs = Run.objects.filter(workspace=workspace)
     for word in q.split()[:10]:
-        benchmarks = RunBenchmark.objects.filter(run=OuterRef("pk")).filter(
-            Q(version__benchmark__name__icontains=word) | Q(version__benchmark__slug__icontains=word)
-        )
-        subjects = Subject.objects.filter(run=OuterRef("pk"), label__icontains=word)
-        matching = Q(name__icontains=word) | Q(Exists(benchmarks)) | Q(Exists(subjects))
+        named = holds(word, "version__benchmark__name", "version__benchmark__slug")
+        benchmarks = RunBenchmark.objects.filter(named, run=OuterRef("pk"))
+        subjects = Subject.objects.filter(holds(word, "label"), run=OuterRef("pk"))
+        matching = holds(word, "name") | Q(Exists(benchmarks)) | Q(Exists(subjects))
         if len(word) >= LEAST_DIGITS:
             matching |= Q(pk__in=filter_runs(Run.objects.filter(workspace=workspace), id_prefix=word).values("pk"))
         runs = runs.filter(matching)

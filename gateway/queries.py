@@ -7,6 +7,7 @@ from django.db.models import Count, Q, QuerySet
 
 from catalog.models import Benchmark, BenchmarkVersion
 from common.ids import named_id
+from common.searching import holds
 from gateway.models import Connection, RecordedAnswer, RecordedModel
 from workspaces.models import User, Workspace
 
@@ -84,4 +85,4 @@ def recorded_answers_of(model: RecordedModel, *, agreement: str = "", q: str = "
     found = RecordedAnswer.objects.filter(model=model).select_related("task").order_by("id")
     if agreement:
         found = found.filter(agreement=agreement)
-    return found.filter(task__task_id__icontains=q) if q else found
+    return found.filter(holds(q, "task__task_id")) if q else found

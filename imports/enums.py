@@ -19,6 +19,10 @@ class SourceKind(models.TextChoices):
     GITHUB = "github", "GitHub"
 
 
+SCHEMES = {SourceKind.UPLOAD: "workspace", SourceKind.HUGGINGFACE: "hf", SourceKind.GITHUB: "github"}
+"""How the name of a stored file begins."""
+
+
 class CheckStatus(models.TextChoices):
     """Of the check of all rows that a draft asked for."""
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from catalog.models import BenchmarkVersion, DataFile
 from common.ids import new_id
-from imports.enums import CheckStatus, SourceKind, UploadStatus
+from imports.enums import SCHEMES, CheckStatus, SourceKind, UploadStatus
 from workspaces.models import User, Workspace
 
 UPLOAD_LIFE = timedelta(hours=24)
@@ -121,8 +121,7 @@ class SourceFile(models.Model):
     def uri(self) -> str:
         """`hf://owner/name@commit/path` or `github://…`; reads `source_import`."""
         taken = self.source_import
-        scheme = {SourceKind.HUGGINGFACE: "hf", SourceKind.GITHUB: "github"}[SourceKind(taken.kind)]
-        return f"{scheme}://{taken.repository}@{taken.commit}/{self.path}"
+        return f"{SCHEMES[SourceKind(taken.kind)]}://{taken.repository}@{taken.commit}/{self.path}"
 
 
 class StorageReservation(models.Model):

@@ -15,14 +15,12 @@ from catalog.queries import manifest_of
 from catalog.rendering import render_messages
 from common.encoding import encode_json
 from common.errors import Refused
+from common.spreadsheets import plain_cell
 from runs import queries
 from runs.documents import benchmark_document, instant, result_document, sample_row, subject_reference
 from runs.models import ResultVersion, Run, Sample
 
 PART = 500
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What makes a spreadsheet read a cell as a formula."""
-
 COLUMNS = (
     "subject_index",
     "subject",
@@ -144,7 +142,7 @@ def _cell(value: Any) -> Any:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
+    return plain_cell(value)
 
 
 def _lines(rows: list[list[Any]]) -> str:

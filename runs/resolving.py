@@ -166,9 +166,9 @@ def _connection(workspace: Workspace, name: str) -> Connection:
 
 def _recorded(workspace: Workspace, name: str, version: BenchmarkVersion) -> RecordedModel:
     """The recorded model of that ID or name: the version's own where there is one, else another version's, to be refused as that."""
-    found = list(gateway.find_recorded_models(workspace, name))
-    for each in sorted(found, key=lambda model: model.version_id != version.pk):
-        return each
+    found = min(gateway.find_recorded_models(workspace, name), key=lambda model: model.version_id != version.pk, default=None)
+    if found is not None:
+        return found
     known = gateway.recorded_models_for(workspace).filter(version=version).values_list("name", flat=True)
     raise Refused(
         "model_not_found",

@@ -18,6 +18,7 @@ from catalog.models import BenchmarkVersion
 from common.errors import Conflict, Refused
 from common.jobs import enqueue, enqueue_on_commit
 from common.redaction import redact
+from common.spreadsheets import plain_cell
 from imports import drafting
 from imports.actions.benchmarks import check_source, create_from_source
 from imports.actions.drafts import NOT_IMPORTER
@@ -41,7 +42,6 @@ UNTAKEN = timedelta(minutes=10)
 LONGEST = timedelta(minutes=45)
 HEADINGS = ("Row", "Line", "Column", "What is wrong")
 MAX_LISTED_BYTES = 32 * 1024 * 1024
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _ENDED = {CheckStatus.PASSED, CheckStatus.REFUSED, CheckStatus.FAILED}
 
 
@@ -190,7 +190,7 @@ class _Problems:
     def add(self, number: int, line: int | None, column: str, message: str) -> None:
         self.count += 1
         if self._file.tell() < MAX_LISTED_BYTES:
-            self._writer.writerow([number, line or "", _plain_cell(redact(column)), _plain_cell(in_words(redact(message)))])
+            self._writer.writerow([number, line or "", plain_cell(redact(column)), plain_cell(in_words(redact(message)))])
 
     def store(self, draft: ImportDraft, check: RowCheck) -> str:
         """Store the list and give its key; empty where there is none."""
@@ -203,7 +203,3 @@ class _Problems:
 
     def close(self) -> None:
         self._text.close()
-
-
-def _plain_cell(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -62,20 +62,6 @@ class _Selection:
         return sum(file.bytes for file in self.files)
 
 
-def import_hub(
-    workspace: Workspace,
-    *,
-    actor: Actor,
-    source: str,
-    config: str | None = None,
-    split: str | None = None,
-    files: Sequence[str] = (),
-    token: str = "",
-) -> SourceImport:
-    """The selected files of a dataset, stored for the workspace with their receipt; see `fetch_hub`."""
-    return fetch_hub(workspace, actor=actor, source=source, config=config, split=split, files=files, token=token).source_import
-
-
 def fetch_hub(
     workspace: Workspace,
     *,

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 
@@ -23,21 +22,6 @@ from imports.storage import release, reserve
 from workspaces.actors import Actor
 from workspaces.models import Workspace
 from workspaces.permissions import can_import, require
-
-
-def import_github(
-    workspace: Workspace,
-    *,
-    actor: Actor,
-    repository: str = "",
-    connection_id: UUID | str | None = None,
-    repository_id: int | None = None,
-    revision: str,
-    path: str,
-) -> SourceImport:
-    """The file, stored for the workspace with its receipt; see `fetch_github`."""
-    named = Named(repository, connection_id, repository_id)
-    return fetch_github(workspace, actor=actor, named=named, revision=revision, path=path).source_import
 
 
 def fetch_github(workspace: Workspace, *, actor: Actor, named: Named, revision: str, path: str) -> Fetched:

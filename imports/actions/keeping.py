@@ -10,7 +10,7 @@ from django.utils import timezone
 from catalog.models import DataFile
 from catalog.storing import Content, keep_content
 from common.canonical import freeze
-from imports.enums import SourceKind
+from imports.enums import SCHEMES, SourceKind
 from imports.models import SourceFile, SourceImport
 from imports.queries.imports import find_source_import
 from workspaces.actors import Actor
@@ -18,7 +18,6 @@ from workspaces.audit import record
 from workspaces.models import Workspace
 
 RECEIPT_SCHEMA = "evalrouter.source_import.v1"
-SCHEMES = {SourceKind.HUGGINGFACE: "hf", SourceKind.GITHUB: "github"}
 
 
 @dataclass(frozen=True, slots=True)

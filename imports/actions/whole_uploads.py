@@ -11,20 +11,15 @@ from workspaces.models import Workspace
 
 
 def upload_whole(workspace: Workspace, *, actor: Actor, name: str, size: int, stream: IO[bytes]) -> UploadFile:
-    """The stored file. Raises `Forbidden`, `Refused` as `create_upload`, `receive` and `complete_upload`; then its place is free again."""
-    upload = create_upload(workspace, actor=actor, files=[{"name": name, "bytes": size}])
-    file = upload.files.get()
-    file.upload = upload
-    try:
-        receive(file, actor=actor, stream=stream, offset=0, total=None)
-    except Refused:
-        abandon_upload(upload, actor=actor)
-        raise
-    return complete_upload(upload, actor=actor).files.get()
+    """The one stored file. Raises as `upload_several`."""
+    return upload_several(workspace, actor=actor, files=[(name, size, stream)]).files.get()
 
 
 def upload_several(workspace: Workspace, *, actor: Actor, files: Sequence[tuple[str, int, IO[bytes]]]) -> Upload:
-    """The completed upload of several files that belong together, given as name, size and stream. Raises as `upload_whole`."""
+    """The completed upload of several files that belong together, given as name, size and stream.
+
+    Raises `Forbidden`, `Refused` as `create_upload`, `receive` and `complete_upload`; then its place is free again.
+    """
     upload = create_upload(workspace, actor=actor, files=[{"name": name, "bytes": size} for name, size, _ in files])
     streams = {name: stream for name, _, stream in files}
     try:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from common.errors import Conflict, Refused
 from common.ids import parse_uuid
-from imports.enums import SourceKind, UploadStatus
+from imports.enums import SCHEMES, SourceKind, UploadStatus
 from imports.models import SourceFile, Upload, UploadFile
 from imports.queries.uploads import status_of
 from imports.sources.stored import StoredSource
@@ -23,7 +23,7 @@ def resolve_source(workspace: Workspace, uri: str, *, sha256: str = "", size: in
     what only another workspace has), `source_mismatch`; `Conflict`: `source_archived`, `upload_not_completed`.
     """
     scheme, separator, rest = uri.partition("://")
-    find = {"workspace": _uploaded, "hf": _fetcher(SourceKind.HUGGINGFACE), "github": _fetcher(SourceKind.GITHUB)}.get(scheme)
+    find = _FINDERS.get(scheme)
     if not separator or find is None:
         message = "A source is workspace://<upload>/<file>, hf://owner/name@<commit>/<path> or github://owner/name@<commit>/<path>."
         raise Refused("invalid_source", message, details={"source": uri[:300]})
@@ -75,7 +75,7 @@ def _files_of_upload(workspace: Workspace, upload_id: UUID, name: str) -> list[U
 
 
 def _fetcher(kind: SourceKind) -> Callable[[Workspace, str], StoredSource]:
-    scheme = {SourceKind.HUGGINGFACE: "hf", SourceKind.GITHUB: "github"}[kind]
+    scheme = SCHEMES[kind]
 
     def fetched(workspace: Workspace, rest: str) -> StoredSource:
         uri = f"{scheme}://{rest}"[:300]
@@ -101,3 +101,9 @@ def _fetcher(kind: SourceKind) -> Callable[[Workspace, str], StoredSource]:
         return StoredSource(uri=file.uri, kind=kind, name=name, content=file.content, license=taken.license, origin=origin)
 
     return fetched
+
+
+_FINDERS = {
+    SCHEMES[SourceKind.UPLOAD]: _uploaded,
+    **{SCHEMES[kind]: _fetcher(kind) for kind in (SourceKind.HUGGINGFACE, SourceKind.GITHUB)},
+}

@@ -9,6 +9,7 @@ from django.utils.http import urlencode
 from common.errors import Refused
 from imports.queries import hub
 from imports.sources.hub_names import parse_reference
+from imports.views.frame import looked_at
 from imports.wording import in_words
 from workspaces.requests import PersonRequest
 
@@ -87,12 +88,5 @@ def _opened(query: QueryDict, dataset: hub.Resolved) -> dict[str, Any]:
         "looked": None,
     }
     if chosen and query.get("look"):
-        try:
-            looked = hub.preview_file(dataset.repository, dataset.commit, chosen)
-            found["looked"] = {
-                "columns": looked.columns,
-                "rows": [[row.get(name, "") for name in looked.columns] for row in looked.rows[:5]],
-            }
-        except Refused as refusal:
-            found["look_trouble"] = in_words(refusal.message)
+        found |= looked_at(lambda: hub.preview_file(dataset.repository, dataset.commit, chosen))
     return found

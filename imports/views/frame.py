@@ -1,6 +1,6 @@
 """What every step of the wizard shares: whose draft it is, the way through the steps, and saving without losing what another tab saved."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,9 @@ from imports import drafting
 from imports.actions.drafts import NOT_IMPORTER, Seen, save_draft
 from imports.models import ImportDraft
 from imports.queries.drafts import get_draft_seen_by, has_passed
+from imports.queries.first_rows import Preview
 from imports.sources.stored import StoredSource
+from imports.wording import in_words
 from workspaces.actors import Actor, actor_of_user
 from workspaces.models import Workspace
 from workspaces.permissions import can_import, require
@@ -29,6 +31,7 @@ LABELS = {
     "check": "Check",
     "create": "Create",
 }
+ROWS_LOOKED_AT = 5
 NEXT = dict(zip(drafting.STEPS, drafting.STEPS[1:], strict=False))
 
 
@@ -133,6 +136,16 @@ def save(request: PersonRequest, draft: ImportDraft, changes: Mapping[str, Any])
     current = draft_of(request, draft.public_id)
     current.state = {**current.state, **changes}
     return Saved(current, trouble)
+
+
+def looked_at(look: Callable[[], Preview]) -> dict[str, Any]:
+    """The first rows of a file that lies elsewhere, as the pages of sources show them, or why they cannot be shown."""
+    try:
+        seen = look()
+    except Refused as refusal:
+        return {"look_trouble": in_words(refusal.message)}
+    rows = [[row.get(name, "") for name in seen.columns] for row in seen.rows[:ROWS_LOOKED_AT]]
+    return {"looked": {"columns": seen.columns, "rows": rows}}
 
 
 def source_or_none(draft: ImportDraft) -> tuple[StoredSource | None, str]:

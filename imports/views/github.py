@@ -5,7 +5,7 @@ from django.views.decorators.http import require_POST
 
 from common.errors import Refused
 from common.web import page
-from imports.actions.github import import_github
+from imports.actions import github
 from imports.queries.github import Named
 from imports.views.frame import actor_of
 from imports.views.repositories import named_in
@@ -21,15 +21,13 @@ def fetch_github(request: PersonRequest) -> HttpResponse:
     workspace, draft = target_of(request)
     named = named_in(request.POST) or Named()
     try:
-        taken = import_github(
+        taken = github.fetch_github(
             workspace,
             actor=actor_of(request),
-            repository=named.repository,
-            connection_id=named.connection_id,
-            repository_id=named.repository_id,
+            named=named,
             revision=request.POST.get("commit", "").strip(),
             path=request.POST.get("path", "").strip()[:1000],
-        )
+        ).source_import
     except Refused as refusal:
         if refusal.code == "forbidden":
             raise

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_POST
 
 from common.errors import Refused
 from common.web import page
-from imports.actions.fetching import import_hub
+from imports.actions.fetching import fetch_hub
 from imports.sources.hub_names import parse_reference
 from imports.views.frame import actor_of
 from imports.views.source import begin, render_source, stored_at, target_of
@@ -43,7 +43,7 @@ def fetch(request: PersonRequest) -> HttpResponse:
     asked = {key: request.POST.get(key, "").strip()[:300] for key in ("config", "split", "path")}
     try:
         named = parse_reference(reference)
-        taken = import_hub(
+        taken = fetch_hub(
             workspace,
             actor=actor_of(request),
             source=f"hf://{named.repository}@{named.revision}",
@@ -51,7 +51,7 @@ def fetch(request: PersonRequest) -> HttpResponse:
             split=asked["split"] or None,
             files=(asked["path"],) if asked["path"] else (),
             token=request.POST.get("token", "").strip(),
-        )
+        ).source_import
     except Refused as refusal:
         if refusal.code == "forbidden":
             raise

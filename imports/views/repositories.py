@@ -11,6 +11,7 @@ from imports.queries import github
 from imports.queries.capabilities import may_use_private_github
 from imports.queries.github import Named
 from imports.sources.hub_names import FORMATS
+from imports.views.frame import looked_at
 from imports.wording import in_words
 from workspaces.models import Workspace
 from workspaces.requests import PersonRequest
@@ -105,14 +106,7 @@ def _opened(workspace: Workspace, query: QueryDict, named: Named) -> dict[str, A
         "look": _address(**at, file=chosen, filter=wanted, look="1") if chosen else "",
     }
     if chosen and query.get("look"):
-        try:
-            looked = github.preview(workspace, named, revision=tree.commit, path=chosen).rows
-            found["looked"] = {
-                "columns": looked.columns,
-                "rows": [[row.get(name, "") for name in looked.columns] for row in looked.rows[:5]],
-            }
-        except Refused as refusal:
-            found["look_trouble"] = in_words(refusal.message)
+        found |= looked_at(lambda: github.preview(workspace, named, revision=tree.commit, path=chosen).rows)
     return found
 
 

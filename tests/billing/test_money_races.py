@@ -2,13 +2,12 @@
 
 import importlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, connections, transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet, Sum
 from pytest_django import Settings
 
@@ -16,33 +15,14 @@ from billing import ledger
 from billing.actions import grant_credit, grant_welcome_credit, set_key_ceiling
 from billing.models import Allowance, Budget, Hold, LedgerEntry, Wallet
 from billing.queries import ledger_differences
-from common.errors import Refused
 from tests.billing.spending import batch, close, limit_month, open_, spend, wallet_of
 from tests.factories import make_key, make_user, make_workspace
+from tests.races import at_once
 from workspaces.actors import SYSTEM
 from workspaces.models import Workspace
 
 pytestmark = [pytest.mark.services, pytest.mark.xdist_group("services"), pytest.mark.django_db(transaction=True)]
 THREADS = 8
-
-
-def at_once(count: int, work: Callable[[int], object]) -> list[object]:
-    """Run `work(0)` to `work(count - 1)` in threads that begin together, on connections of their own; gives results or refusals' codes."""
-    barrier = Barrier(count)
-
-    def one(number: int) -> object:
-        barrier.wait()
-        try:
-            return work(number)
-        except Refused as refused:
-            return refused.code
-        except IntegrityError:
-            return "IntegrityError"
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(one, range(count)))
 
 
 @pytest.fixture(params=[True, False], ids=["locked", "control"])

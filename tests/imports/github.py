@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from common.errors import Refused
-from imports.actions.github import import_github
+from imports.actions.github import fetch_github
 from imports.models import GithubInstallation, SourceImport
+from imports.queries.github import Named
 from tests.imports.hub import jsonl, parquet
 from tests.standins.github import APP_ID, CLIENT_ID, CLIENT_SECRET, LFS_POINTER, SLUG, GithubServer, Link, Repo, Submodule
 from workspaces.actors import Actor
@@ -65,8 +66,9 @@ def github_connection(github_app: GithubServer, workspace: Workspace) -> GithubI
 
 
 def taken(workspace: Workspace, actor: Actor, repo: Repo, path: str = PATH, **changed: Any) -> SourceImport:
-    given: dict[str, Any] = {"repository": repo.name, "revision": repo.head, "path": path}
-    return import_github(workspace, actor=actor, **given | changed)
+    given: dict[str, Any] = {"repository": repo.name, "connection_id": None, "repository_id": None, "revision": repo.head} | changed
+    named = Named(given["repository"], given["connection_id"], given["repository_id"])
+    return fetch_github(workspace, actor=actor, named=named, revision=given["revision"], path=path).source_import
 
 
 def refusal(workspace: Workspace, actor: Actor, repo: Repo, path: str = PATH, **changed: Any) -> tuple[str, int]:

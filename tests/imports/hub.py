@@ -13,10 +13,10 @@ from django.conf import settings as site
 
 from catalog.models import DataFile
 from common.errors import Refused
-from imports.actions.fetching import import_hub
+from imports.actions.fetching import fetch_hub
 from imports.models import SourceImport, StorageReservation
-from tests.standins.http import Reply
-from tests.standins.hub import Asked, HubServer, Repo, card
+from tests.standins.http import Asked, Reply
+from tests.standins.hub import HubServer, Repo, card
 from workspaces.actors import Actor
 from workspaces.models import Workspace
 
@@ -64,7 +64,7 @@ def hub_repo(hub: HubServer) -> Repo:
 
 def taken(workspace: Workspace, actor: Actor, source: str = f"hf://{NAME}@main", **selected: Any) -> SourceImport:
     """The import; the split `test` where nothing is selected."""
-    return import_hub(workspace, actor=actor, source=source, **(selected or {"split": "test"}))
+    return fetch_hub(workspace, actor=actor, source=source, **(selected or {"split": "test"})).source_import
 
 
 def refusal(workspace: Workspace, actor: Actor, source: str = f"hf://{NAME}@main", **selected: Any) -> tuple[str, int]:

@@ -3,43 +3,26 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings as site
 
-from catalog.models import DataFile
 from catalog.storing import open_file
 from common.errors import Refused
-from imports.models import GithubInstallation, SourceFile, SourceImport, StorageReservation
+from imports.models import GithubInstallation, SourceFile
 from imports.queries.github import Named, granted_repositories, list_refs, list_tree, preview
 from imports.queries.sources import resolve_source
 from imports.storage import reserve
 from tests.imports.github import NAME, PATH, refusal, taken
 from tests.imports.hub import jsonl
-from tests.standins.github import Asked, GithubServer, Link, Repo, git_id
-from tests.standins.http import Reply
+from tests.standins.github import GithubServer, Link, Repo, git_id
+from tests.standins.http import Asked, Reply
 from workspaces.actors import Actor, actor_of_user
 from workspaces.models import AuditEntry, User, Workspace
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After each test: no reservation, and no file without an import that has it."""
-    yield
-    assert not StorageReservation.objects.exclude(key="other").exists()
-    kept = {f"private/{file.workspace.public_id}/{file.sha256}" for file in DataFile.objects.filter(workspace__isnull=False)}
-    if not SourceImport.objects.exists():
-        assert not kept
-    folder = Path(site.STORAGES["default"]["OPTIONS"]["location"])
-    for workspace in Workspace.objects.all():
-        found = {str(path.relative_to(folder)) for path in (folder / "private" / str(workspace.public_id)).rglob("*") if path.is_file()}
-        assert found == {key for key in kept if str(workspace.public_id) in key}
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_is_left")]
 
 
 def on(part: str, *replies: Reply | None) -> Callable[[Asked, int], Reply | None]:

@@ -10,14 +10,14 @@ from django.conf import settings as site
 from django.test import Client
 
 from common.errors import Refused
-from imports.actions.github import import_github
+from imports.actions.github import fetch_github
 from imports.models import GithubInstallation, ImportDraft, SourceImport
 from imports.queries.github import Named, list_tree, preview
 from tests.imports.github import PATH
 from tests.imports.hub import jsonl
 from tests.imports.test_hub_token import everything_stored, logged  # noqa: F401  (fixture)
-from tests.standins.github import CLIENT_SECRET, Asked, GithubServer
-from tests.standins.http import Reply
+from tests.standins.github import CLIENT_SECRET, GithubServer
+from tests.standins.http import Asked, Reply
 from workspaces.actors import Actor
 from workspaces.models import User, Workspace
 
@@ -84,8 +84,7 @@ def test_tokens_are_found_nowhere(
     def take() -> str:
         list_tree(workspace, named)
         preview(workspace, named, path=PATH)
-        ids: dict[str, Any] = {"connection_id": github_connection.public_id, "repository_id": repo.id}
-        return import_github(workspace, actor=actor, revision=repo.head, path=PATH, **ids).receipt
+        return fetch_github(workspace, actor=actor, named=named, revision=repo.head, path=PATH).source_import.receipt
 
     if fault in (None, "not ended"):
         said = take()

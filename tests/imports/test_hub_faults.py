@@ -9,8 +9,8 @@ import pytest
 
 from common.errors import Refused
 from tests.imports.hub import LARGE, NAME, jsonl, on, refusal, taken
-from tests.standins.http import Reply
-from tests.standins.hub import Asked, HubServer, Repo, card
+from tests.standins.http import Asked, Reply
+from tests.standins.hub import HubServer, Repo, card
 from workspaces.actors import Actor
 from workspaces.models import Workspace
 

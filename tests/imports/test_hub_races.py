@@ -2,45 +2,24 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, connections
+from django.db import connection
 from django.db.models import QuerySet
 
 from catalog.models import DataFile
-from common.errors import Refused
 from imports.models import SourceImport, StorageReservation
 from imports.storage import reserve, used_bytes
 from tests.imports.hub import NAME, jsonl, taken
-from tests.standins.http import Reply
-from tests.standins.hub import Asked, HubServer, Repo, card
+from tests.races import at_once
+from tests.standins.http import Asked, Reply
+from tests.standins.hub import HubServer, Repo, card
 from workspaces.actors import Actor
 from workspaces.models import Workspace
 
 THREADS = 4
-
-
-def at_once(work: Callable[[int], object]) -> list[object]:
-    """The results, or the refusals' codes, of the work in threads that begin together."""
-    barrier = Barrier(THREADS)
-
-    def one(number: int) -> object:
-        barrier.wait()
-        try:
-            return work(number)
-        except Refused as refused:
-            return refused.code
-        except IntegrityError:
-            return "IntegrityError"
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(one, range(THREADS)))
 
 
 def together(hub: HubServer) -> None:
@@ -78,7 +57,7 @@ def test_one_selection_that_is_imported_at_once_has_one_receipt(
 
         monkeypatch.setattr(SourceImport.objects, "create", create)
     together(hub)
-    results = at_once(lambda _: taken(workspace, actor).receipt)
+    results = at_once(THREADS, lambda _: taken(workspace, actor).receipt)
 
     made = SourceImport.objects.order_by("pk")[1:].get()
     assert DataFile.objects.filter(workspace=workspace).count() == 1

@@ -16,8 +16,8 @@ from imports.models import SourceImport
 from imports.queries.hub import list_folder, preview_file, resolve, search_datasets
 from imports.sources.hub_client import hub_api, session
 from tests.imports.hub import NAME, jsonl, taken
-from tests.standins.http import Reply
-from tests.standins.hub import Asked, HubServer, card
+from tests.standins.http import Asked, Reply
+from tests.standins.hub import HubServer, card
 from workspaces.actors import Actor
 from workspaces.models import Workspace
 

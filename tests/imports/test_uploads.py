@@ -2,15 +2,13 @@
 
 import io
 import os
-import threading
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
-from django.db import connection, connections
+from django.db import connection
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -26,6 +24,7 @@ from imports.queries.uploads import get_upload, get_upload_file
 from imports.reading import parquet as parquet_reader
 from tests.factories import make_version
 from tests.imports.files import SUMS, parquet
+from tests.races import at_once
 from workspaces.actors import SYSTEM, Actor
 from workspaces.models import Workspace
 
@@ -323,32 +322,11 @@ def test_only_the_system_sweeps(actor: Actor) -> None:
 # ── Two at once ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def at_once(*acts: Callable[[], object]) -> list[object]:
-    """What each gave, or the refusal it raised, all begun at the same moment."""
-    barrier, found = threading.Barrier(len(acts)), []
-
-    def run(act: Callable[[], object]) -> None:
-        barrier.wait()
-        try:
-            found.append(act())
-        except Refused as refused:
-            found.append(refused.code)
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=run, args=[act]) for act in acts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return found
-
-
 @on_postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_two_at_the_last_slot_one_is_begun(workspace: Workspace, settings: Settings) -> None:
     settings.UPLOADS_ACTIVE = 1
-    found = at_once(*[lambda: begin(workspace).name] * 4)
+    found = at_once(4, lambda _: begin(workspace).name)
     assert sorted(map(str, found)) == ["a.jsonl", *["private_benchmark_limit"] * 3]
     assert Upload.objects.count() == 1
 
@@ -357,7 +335,7 @@ def test_of_two_at_the_last_slot_one_is_begun(workspace: Workspace, settings: Se
 @pytest.mark.django_db(transaction=True)
 def test_of_two_that_need_the_last_bytes_one_is_promised_them(workspace: Workspace, settings: Settings) -> None:
     settings.WORKSPACE_STORAGE_BYTES = 100
-    found = at_once(*[lambda key=key: storage.reserve(workspace, key, 60, actor=SYSTEM).bytes for key in "ab"])  # type: ignore[misc]
+    found = at_once(2, lambda number: storage.reserve(workspace, "ab"[number], 60, actor=SYSTEM).bytes)
     assert sorted(map(str, found)) == ["60", "storage_limit"]
 
 
@@ -366,7 +344,7 @@ def test_of_two_that_need_the_last_bytes_one_is_promised_them(workspace: Workspa
 def test_two_that_complete_the_same_upload_make_one_source(workspace: Workspace) -> None:
     file = begin(workspace)
     send(file, ROWS)
-    found = at_once(*[lambda: complete(file).status] * 3)
+    found = at_once(3, lambda _: complete(file).status)
     assert found == ["completed"] * 3
     assert (DataFile.objects.count(), storage.reserved_bytes(workspace), len(all_of(file))) == (1, 0, 1)
 
@@ -377,7 +355,7 @@ def test_two_that_clear_away_do_not_meet(workspace: Workspace) -> None:
     for _ in range(2):
         send(begin(workspace), ROWS[:20])
     Upload.objects.update(expires_at=timezone.now())
-    assert at_once(*[lambda: expire_uploads(actor=SYSTEM)] * 3) == [None] * 3
+    assert at_once(3, lambda _: expire_uploads(actor=SYSTEM)) == [None] * 3
     assert (files_below("staging"), StorageReservation.objects.count()) == ([], 0)
     assert set(Upload.objects.values_list("status", flat=True)) == {"expired"}
 

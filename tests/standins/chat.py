@@ -20,17 +20,16 @@ import hashlib
 import json
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import orjson
 
-from tests.standins.http import Connection, Reply, Request
+from tests.standins.http import Connection, Reply, Request, Threaded
 
 GSM8K_MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 
@@ -119,7 +118,7 @@ def completion(text: str | None, *, model: str = "stand-in", finish_reason: str 
     return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice]}
 
 
-class ChatServer:
+class ChatServer(Threaded):
     """The endpoint, in a thread of its own while the context lasts.
 
     `models` gives models answers of their own, and makes every model that it does not name unknown (404). `reply` sees each request
@@ -161,38 +160,12 @@ class ChatServer:
         """The base that endpoints are given."""
         return f"http://127.0.0.1:{self.port}/v1"
 
-    def __enter__(self) -> Self:
-        started = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, args=(started,), name="chat-stand-in", daemon=True)
-        self._thread.start()
-        started.wait(10)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
-
-    def _run(self, started: threading.Event) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self.serve(started.set))
-
     async def serve(self, listening: Callable[[], None]) -> None:
         """Serve until stopped; `listening` is called when the port is known."""
-        self._stop = asyncio.Event()
-        server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self._answer, self.connections), "127.0.0.1", self.port, backlog=1024
-        )
+        [server] = await self._listen([lambda: Connection(self._answer, self.connections)], self.port, None)
         self.port = server.sockets[0].getsockname()[1]
         listening()
-        await self._stop.wait()
-        server.close()
-        for connection in list(self.connections):
-            connection.transport.abort()
-
-    def stop(self) -> None:
-        """End `serve`, from its own loop."""
-        self._stop.set()
+        await self._until_stopped([server], self.connections)
 
     def reset(self) -> None:
         """Forget everything counted."""

@@ -8,23 +8,21 @@ Private repositories are read by tokens of an installation, which the App asks f
 public key; each token may do what it was asked for and no more. `fault` sees each request first: what it returns is sent instead.
 """
 
-import asyncio
 import hashlib
 import json
 import secrets
-import threading
 import time
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tests.standins.http import Connection, Reply, Request
+from tests.standins.http import Fault, Reply, Request, StandIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,28 +101,11 @@ class Installation:
     app_id: int = int(APP_ID)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One request: whether the API or the site got it, and what it held."""
+class GithubServer(StandIn):
+    servers = ("api", "site")
 
-    server: str
-    request: Request
-
-    @property
-    def path(self) -> str:
-        return self.request.path
-
-    @property
-    def authorization(self) -> str | None:
-        return self.request.headers.get("authorization")
-
-
-type Fault = Callable[[Asked, int], Reply | None]
-
-
-class GithubServer:
     def __init__(self, fault: Fault | None = None) -> None:
-        self.fault = fault
+        super().__init__(fault)
         self.repos: dict[str, Repo] = {}
         self.installations: dict[int, Installation] = {}
         self.codes: dict[str, str] = {}
@@ -135,9 +116,6 @@ class GithubServer:
         self.person_tokens: dict[str, str] = {}
         self.made_tokens: list[str] = []
         """Every token that was ever given out."""
-        self.asked: list[Asked] = []
-        self.port = self.site_port = 0
-        self._connections: set[Connection] = set()
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.private_key = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -146,11 +124,11 @@ class GithubServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://127.0.0.1:{self.ports[0]}"
 
     @property
     def site(self) -> str:
-        return f"http://127.0.0.1:{self.site_port}"
+        return f"http://127.0.0.1:{self.ports[1]}"
 
     def add(self, name: str, files: Mapping[str, Content], **changed: Any) -> Repo:
         repo = Repo(1000 + len(self.repos), name, **changed)
@@ -176,50 +154,8 @@ class GithubServer:
     def downloads(self) -> int:
         return sum("/git/blobs/" in path for path in self.paths())
 
-    def __enter__(self) -> Self:
-        started = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, args=(started,), name="github-stand-in", daemon=True)
-        self._thread.start()
-        started.wait(10)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
-
-    def _run(self, started: threading.Event) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._serve(started.set))
-
-    async def _serve(self, listening: Callable[[], None]) -> None:
-        self._stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        servers = [
-            await loop.create_server(lambda name=name: Connection(self._answering(name), self._connections), "127.0.0.1", 0)
-            for name in ("api", "site")
-        ]
-        self.port, self.site_port = (server.sockets[0].getsockname()[1] for server in servers)
-        listening()
-        await self._stop.wait()
-        for server in servers:
-            server.close()
-        for connection in list(self._connections):
-            connection.transport.abort()
-
-    def _answering(self, server: str) -> Callable[[Request], Any]:
-        async def answer(request: Request) -> Reply:
-            asked = Asked(server, request)
-            self.asked.append(asked)
-            number = sum(1 for each in self.asked if each.server == server and each.path == request.path)
-            reply = self.fault(asked, number) if self.fault else None
-            if reply is None:
-                reply = self._api(request) if server == "api" else self._exchange(request)
-            if reply.delay:
-                await asyncio.sleep(reply.delay)
-            return reply
-
-        return answer
+    def reply(self, server: str, request: Request) -> Reply:
+        return self._api(request) if server == "api" else self._exchange(request)
 
     # The site
 

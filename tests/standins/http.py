@@ -1,8 +1,13 @@
 """The least HTTP/1.1 server that a stand-in needs: it keeps connections, and can also break every rule it keeps."""
 
 import asyncio
+import ssl
+import threading
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import ClassVar, Self
 
 import orjson
 
@@ -101,3 +106,102 @@ class Connection(asyncio.Protocol):
                 self.transport.close()
             else:
                 self._next()
+
+
+class Threaded(ABC):
+    """Serves from a loop in a thread of its own while it is entered."""
+
+    @abstractmethod
+    async def serve(self, listening: Callable[[], None]) -> None:
+        """Serve until stopped; `listening` is called when the ports are known."""
+
+    def __enter__(self) -> Self:
+        started = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, args=(started,), name=type(self).__name__, daemon=True)
+        self._thread.start()
+        started.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self.stop)
+        self._thread.join(10)
+
+    def stop(self) -> None:
+        """End `serve`, from its own loop."""
+        self._stop.set()
+
+    def _run(self, started: threading.Event) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self.serve(started.set))
+
+    async def _listen(self, connect: list[Callable[[], Connection]], port: int, tls: ssl.SSLContext | None) -> list[asyncio.Server]:
+        """A listener on loopback for each way to connect, the first on this port, where it is not 0, the others on free ones."""
+        self._stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        ports = [port, *[0] * (len(connect) - 1)]
+        return [
+            await loop.create_server(each, "127.0.0.1", number, backlog=1024, ssl=tls) for each, number in zip(connect, ports, strict=True)
+        ]
+
+    async def _until_stopped(self, servers: list[asyncio.Server], connections: set[Connection]) -> None:
+        await self._stop.wait()
+        for server in servers:
+            server.close()
+        for connection in list(connections):
+            connection.transport.abort()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request: which of a stand-in's servers got it, and what it held."""
+
+    server: str
+    request: Request
+
+    @property
+    def path(self) -> str:
+        return self.request.path
+
+    @property
+    def authorization(self) -> str | None:
+        return self.request.headers.get("authorization")
+
+
+type Fault = Callable[[Asked, int], Reply | None]
+"""What is sent in place of the answer to a request, which is the n-th of its address; None answers as usual."""
+
+
+class StandIn(Threaded):
+    """Several servers that belong together, each on a port of its own, which remember what they were asked."""
+
+    servers: ClassVar[tuple[str, ...]]
+
+    def __init__(self, fault: Fault | None = None, *, tls: ssl.SSLContext | None = None) -> None:
+        self.fault = fault
+        self.tls = tls
+        self.asked: list[Asked] = []
+        self.ports = [0] * len(self.servers)
+        self._connections: set[Connection] = set()
+
+    @abstractmethod
+    def reply(self, server: str, request: Request) -> Reply:
+        """The usual answer of one of the servers."""
+
+    async def serve(self, listening: Callable[[], None]) -> None:
+        listeners = await self._listen([partial(self._connection, name) for name in self.servers], 0, self.tls)
+        self.ports = [each.sockets[0].getsockname()[1] for each in listeners]
+        listening()
+        await self._until_stopped(listeners, self._connections)
+
+    def _connection(self, server: str) -> Connection:
+        return Connection(partial(self._answer, server), self._connections)
+
+    async def _answer(self, server: str, request: Request) -> Reply:
+        asked = Asked(server, request)
+        self.asked.append(asked)
+        number = sum(1 for each in self.asked if each.server == server and each.path == request.path)
+        reply = (self.fault(asked, number) if self.fault else None) or self.reply(server, request)
+        if reply.delay:
+            await asyncio.sleep(reply.delay)
+        return reply

@@ -13,7 +13,6 @@ As a process of its own, which prints the settings to start the product with; it
     python -m tests.standins.hub
 """
 
-import asyncio
 import hashlib
 import json
 import ssl
@@ -21,10 +20,10 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.standins.http import Connection, Reply, Request
+from tests.standins.http import Fault, Reply, Request, StandIn
 
 
 def card(*licenses: str, **header: Any) -> bytes:
@@ -69,42 +68,20 @@ class Repo:
         return path.endswith(".parquet") or path in self.lfs
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One request: whether the Hub or its CDN got it, and what it held."""
+class HubServer(StandIn):
+    servers = ("hub", "cdn")
 
-    server: str
-    request: Request
-
-    @property
-    def path(self) -> str:
-        return self.request.path
-
-    @property
-    def authorization(self) -> str | None:
-        return self.request.headers.get("authorization")
-
-
-type Fault = Callable[[Asked, int], Reply | None]
-"""What is sent in place of the answer to a request, which is the n-th of its address; None answers as usual."""
-
-
-class HubServer:
     def __init__(self, fault: Fault | None = None, *, tls: ssl.SSLContext | None = None) -> None:
-        self.fault = fault
-        self.tls = tls
+        super().__init__(fault, tls=tls)
         self.repos: dict[str, Repo] = {}
-        self.asked: list[Asked] = []
         self.tokens: set[str] = set()
         """Tokens that the Hub knows at all."""
         self.listed: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda entry: entry
         """What a file's entry is changed into where files are listed; None leaves it out."""
-        self.port = self.cdn_port = 0
-        self._connections: set[Connection] = set()
 
     @property
     def url(self) -> str:
-        return f"{self.scheme}://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.ports[0]}"
 
     @property
     def scheme(self) -> str:
@@ -112,7 +89,7 @@ class HubServer:
 
     @property
     def cdn_host(self) -> str:
-        return f"127.0.0.1:{self.cdn_port}"
+        return f"127.0.0.1:{self.ports[1]}"
 
     def add(self, name: str, files: Mapping[str, bytes], *, lfs: Sequence[str] = (), **changed: Any) -> Repo:
         repo = Repo(name, lfs=set(lfs), **changed)
@@ -129,50 +106,8 @@ class HubServer:
         """The paths of the files that were asked for."""
         return [path.partition("/resolve/")[2].partition("/")[2] for path in self.paths("hub") if "/resolve/" in path]
 
-    def __enter__(self) -> Self:
-        started = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, args=(started,), name="hub-stand-in", daemon=True)
-        self._thread.start()
-        started.wait(10)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
-
-    def _run(self, started: threading.Event) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._serve(started.set))
-
-    async def _serve(self, listening: Callable[[], None]) -> None:
-        self._stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        servers = [
-            await loop.create_server(lambda name=name: Connection(self._answering(name), self._connections), "127.0.0.1", 0, ssl=self.tls)
-            for name in ("hub", "cdn")
-        ]
-        self.port, self.cdn_port = (server.sockets[0].getsockname()[1] for server in servers)
-        listening()
-        await self._stop.wait()
-        for server in servers:
-            server.close()
-        for connection in list(self._connections):
-            connection.transport.abort()
-
-    def _answering(self, server: str) -> Callable[[Request], Any]:
-        async def answer(request: Request) -> Reply:
-            asked = Asked(server, request)
-            self.asked.append(asked)
-            number = sum(1 for each in self.asked if each.server == server and each.path == request.path)
-            reply = self.fault(asked, number) if self.fault else None
-            if reply is None:
-                reply = self._hub(request) if server == "hub" else self._cdn(request)
-            if reply.delay:
-                await asyncio.sleep(reply.delay)
-            return reply
-
-        return answer
+    def reply(self, server: str, request: Request) -> Reply:
+        return self._hub(request) if server == "hub" else self._cdn(request)
 
     # The Hub
 
