@@ -1,19 +1,18 @@
-"""What people and the platform do with money."""
+"""Credit that is given: by staff, and with a person's first workspace."""
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from billing.enums import AllowanceKind, EntryKind
+from billing.enums import EntryKind
 from billing.ledger import EntryDiffers, entry_under, lock_wallet, post_entry, wallet_id_of
-from billing.models import Allowance, LedgerEntry, Wallet, WorkspaceLimit
-from billing.signals import credit_returned
+from billing.models import LedgerEntry, Wallet
 from common.errors import Conflict, Refused
 from common.ids import new_id
 from common.money import MAX_MICROUSD, format_usd
 from workspaces import audit
 from workspaces.actors import SYSTEM, Actor
-from workspaces.models import ApiKey, User, Workspace
-from workspaces.permissions import can_manage_keys, can_manage_workspace, is_platform_staff, require
+from workspaces.models import User, Workspace
+from workspaces.permissions import is_platform_staff, require
 
 
 def grant_credit(workspace: Workspace, *, actor: Actor, amount_microusd: int, reason: str, key: str | None = None) -> LedgerEntry:
@@ -84,73 +83,3 @@ def grant_welcome_credit(workspace: Workspace, *, user: User) -> LedgerEntry | N
             raise
         return None  # another workspace of the person's was faster: its wallet has another lock, and the unique key decides
     return entry if is_new else None
-
-
-def set_key_ceiling(api_key: ApiKey, *, actor: Actor, ceiling_microusd: int | None) -> Allowance:
-    """Set, change or lift what a key's lineage may spend in all.
-
-    A key never raises its own ceiling, and gives another no more than its own has left. Raises Refused (`invalid_amount`,
-    `ceiling_exceeded`) and Conflict (`ceiling_below_spend`).
-    """
-    workspace = api_key.workspace
-    require(can_manage_keys(actor, workspace))
-    if ceiling_microusd is not None and not 0 <= ceiling_microusd <= MAX_MICROUSD:
-        raise Refused("invalid_amount", "A ceiling is an amount of at least zero.")
-    with transaction.atomic():
-        found, _ = Allowance.objects.get_or_create(workspace=workspace, kind=AllowanceKind.KEY_CEILING, subject=str(api_key.lineage))
-        allowance = Allowance.objects.select_for_update().get(pk=found.pk)
-        _check_own_ceiling(actor, allowance, ceiling_microusd)
-        taken = allowance.spent_microusd + allowance.reserved_microusd
-        if ceiling_microusd is not None and ceiling_microusd < taken:
-            raise Conflict(
-                "ceiling_below_spend",
-                f"The key has spent or reserved {format_usd(taken)} already; a ceiling is no lower than that.",
-                details={"spent_microusd": str(allowance.spent_microusd), "reserved_microusd": str(allowance.reserved_microusd)},
-            )
-        before, allowance.ceiling_microusd = allowance.ceiling_microusd, ceiling_microusd
-        allowance.save(update_fields=["ceiling_microusd"])
-        audit.record(
-            actor,
-            "api_key.set_ceiling",
-            api_key.public_id,
-            workspace=workspace,
-            ceiling_microusd=None if ceiling_microusd is None else str(ceiling_microusd),
-        )
-        if before is not None and (ceiling_microusd is None or ceiling_microusd > before):
-            credit_returned.send(Wallet, workspace_id=workspace.pk)
-    return allowance
-
-
-def _check_own_ceiling(actor: Actor, allowance: Allowance, ceiling: int | None) -> None:
-    """Raise Refused where a key would raise the locked allowance and it is its own, or would give away more than its own has left."""
-    if actor.api_key is None:
-        return
-    lineage = str(actor.api_key.lineage)
-    if allowance.subject == lineage:
-        if allowance.ceiling_microusd is not None and (ceiling is None or ceiling > allowance.ceiling_microusd):
-            raise Refused("ceiling_exceeded", "A key cannot raise its own ceiling.")
-        return
-    own = Allowance.objects.filter(workspace=allowance.workspace_id, kind=AllowanceKind.KEY_CEILING, subject=lineage).first()
-    if own is not None and own.left_microusd is not None and (ceiling is None or ceiling > own.left_microusd):
-        raise Refused("ceiling_exceeded", "A key gives another key no more than its own ceiling has left; state a lower ceiling.")
-
-
-def set_workspace_limit(workspace: Workspace, *, actor: Actor, monthly_microusd: int | None) -> WorkspaceLimit:
-    """Set or lift what the workspace may spend in a calendar month. Raises Refused (`invalid_amount`)."""
-    require(can_manage_workspace(actor, workspace))
-    if monthly_microusd is not None and not 0 <= monthly_microusd <= MAX_MICROUSD:
-        raise Refused("invalid_amount", "A budget is an amount of at least zero.")
-    with transaction.atomic():
-        limit, _ = WorkspaceLimit.objects.select_for_update().get_or_create(workspace=workspace)
-        before, limit.monthly_microusd = limit.monthly_microusd, monthly_microusd
-        limit.save(update_fields=["monthly_microusd"])
-        audit.record(
-            actor,
-            "workspace.set_budget",
-            workspace.public_id,
-            workspace=workspace,
-            monthly_microusd=None if monthly_microusd is None else str(monthly_microusd),
-        )
-        if before is not None and (monthly_microusd is None or monthly_microusd > before):
-            credit_returned.send(Wallet, workspace_id=workspace.pk)
-    return limit

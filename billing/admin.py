@@ -8,9 +8,9 @@ from django.utils import timezone
 from unfold.decorators import action, display
 
 from billing.actions import grant_credit
+from billing.checking import ledger_differences
 from billing.forms import CreditForm
 from billing.models import Allowance, Budget, Hold, LedgerEntry, Wallet, WorkspaceLimit
-from billing.queries import ledger_differences
 from common.admin import LargeReadOnlyAdmin, ReadOnlyAdmin
 from common.errors import Refused
 from common.forms import add_refusal

@@ -1,22 +1,24 @@
 """Budgets: what metered work may spend, checked and reserved in one place.
 
-Locks are taken in one order everywhere: budget, hold, key allowance, workspace allowance, wallet. The functions here take the ones they
-need themselves; the caller holds the transaction. A budget with a cap has its whole bound held from the start, so its slices touch no
-other row.
+Locks are taken in one order everywhere: budget, hold, allowances (oldest first), wallet. The functions here take the ones they need
+themselves; the caller holds the transaction. A budget with a cap has its whole bound held from the start, so its slices touch no other
+row.
 
-A budget counts against the month in which it was opened, with all it spends, also where the work goes on into the next.
+A budget counts against the month in which it was opened, with all it spends, also where the work goes on into the next. One that a key
+opened counts on the key's lineage and on those that it comes from.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import F
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from billing.enums import AllowanceKind, Bound, EntryKind
-from billing.ledger import lock_wallet, post_entry, wallet_id_of
-from billing.models import Allowance, Budget, Hold, Wallet, WorkspaceLimit
+from billing.ledger import lock_wallet, move_held, post_entry, wallet_id_of
+from billing.models import Allowance, Budget, Hold, KeyLimit, Wallet
+from billing.queries import lineages_of, monthly_limit
 from billing.signals import credit_returned
 from common.errors import PaymentRequired
 from common.money import format_usd
@@ -44,76 +46,93 @@ class Want:
     least: int
 
 
+_ORDER = (AllowanceKind.KEY_CEILING, AllowanceKind.KEY_MONTH, AllowanceKind.WORKSPACE_BUDGET)
+"""Limits are looked at in this order, after credit; of two that leave the same, the first is named."""
+_BOUND = {
+    AllowanceKind.KEY_CEILING: Bound.KEY_CEILING,
+    AllowanceKind.KEY_MONTH: Bound.KEY_MONTH,
+    AllowanceKind.WORKSPACE_BUDGET: Bound.WORKSPACE_BUDGET,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What is left of each limit, locked."""
+    """What is left of each limit, with the limits as they are set now."""
 
     wallet: Wallet
-    key: Allowance | None
-    workspace: Allowance
+    allowances: list[Allowance]
 
     def least(self) -> tuple[int, Bound]:
-        """The least of what is left, and which limit that is; the first named wins a tie."""
+        """The least of what is left, and which limit that is."""
         left = [(self.wallet.available_microusd, Bound.CREDIT)]
-        if self.key is not None and self.key.left_microusd is not None:
-            left.append((self.key.left_microusd, Bound.KEY_CEILING))
-        if self.workspace.left_microusd is not None:
-            left.append((self.workspace.left_microusd, Bound.WORKSPACE_BUDGET))
+        for kind in _ORDER:
+            left += [(each.left_microusd, _BOUND[kind]) for each in self.allowances if each.kind == kind and each.left_microusd is not None]
         return min(left, key=lambda pair: pair[0])
 
     def reserve(self, amount: int) -> None:
-        self.wallet.held_microusd += amount
-        self.wallet.save(update_fields=["held_microusd"])
-        for allowance in (self.key, self.workspace):
-            if allowance is not None:
-                allowance.reserved_microusd += amount
-                allowance.save(update_fields=["reserved_microusd", "ceiling_microusd"])
+        """Hold the amount; wallet and allowances are locked."""
+        move_held(self.wallet, amount)
+        for allowance in self.allowances:
+            allowance.reserved_microusd += amount
+            allowance.save(update_fields=["reserved_microusd", "ceiling_microusd"])
 
 
 def _month(now: datetime) -> str:
     return f"{now:%Y-%m}"
 
 
-def _allowance(workspace: Workspace, kind: AllowanceKind, subject: str) -> Allowance:
-    allowance, _ = Allowance.objects.get_or_create(workspace=workspace, kind=kind, subject=subject)
-    return Allowance.objects.select_for_update().get(pk=allowance.pk)
+def _allowances(workspace: Workspace, key_lineage: str | None, now: datetime) -> list[Allowance]:
+    """What work started now counts against, locked, each with its present limit."""
+    month = _month(now)
+    wanted = [(AllowanceKind.WORKSPACE_BUDGET, month)]
+    for lineage in lineages_of(key_lineage):
+        wanted += [(AllowanceKind.KEY_CEILING, lineage), (AllowanceKind.KEY_MONTH, f"{lineage}:{month}")]
+    keys = [Allowance.objects.get_or_create(workspace=workspace, kind=kind, subject=subject)[0].pk for kind, subject in wanted]
+    return _with_present_limits(workspace, Allowance.objects.select_for_update().filter(pk__in=keys))
 
 
-def _workspace_allowance(workspace: Workspace, now: datetime) -> Allowance:
-    """This month's, locked, with the workspace's present limit."""
-    return _with_present_limit(_allowance(workspace, AllowanceKind.WORKSPACE_BUDGET, _month(now)))
+def _with_present_limits(workspace: Workspace, allowances: QuerySet[Allowance]) -> list[Allowance]:
+    """The allowances, oldest first, those of a month with the limit that holds now.
 
-
-def _with_present_limit(allowance: Allowance) -> Allowance:
-    """A workspace's allowance, with the limit that holds now. One below what is spent already leaves nothing, it does not fail."""
-    limit = WorkspaceLimit.objects.filter(workspace=allowance.workspace_id).values_list("monthly_microusd", flat=True).first()
-    allowance.ceiling_microusd = None if limit is None else max(limit, allowance.reserved_microusd + allowance.spent_microusd)
-    return allowance
+    A limit below what is taken already leaves nothing, it does not fail.
+    """
+    found = list(allowances.order_by("pk"))
+    limits: dict[str, int | None] = {
+        str(lineage): monthly
+        for lineage, monthly in KeyLimit.objects.filter(
+            lineage__in=[each.lineage for each in found if each.kind == AllowanceKind.KEY_MONTH]
+        ).values_list("lineage", "monthly_microusd")
+    }
+    for each in found:
+        if each.kind == AllowanceKind.KEY_CEILING:
+            continue
+        limit = limits.get(each.lineage) if each.kind == AllowanceKind.KEY_MONTH else monthly_limit(workspace)
+        each.ceiling_microusd = None if limit is None else max(limit, each.reserved_microusd + each.spent_microusd)
+    return found
 
 
 def open_budget(
     workspace: Workspace, *, source: str, cap_microusd: int | None, ceiling_microusd: int, minimum_microusd: int, key_lineage: str | None
 ) -> Budget:
-    """Check credit, key ceiling and workspace budget, place the hold, and return the budget of the work called `source`.
+    """Check credit, the key's limits and the workspace's, place the hold, and return the budget of the work called `source`.
 
     The bound is min(cap, ceiling) with a cap, all of it held now; without one, the least of the ceiling and what the limits leave now,
     of which nothing is held yet. A ceiling of 0 needs no credit. Raises PaymentRequired, naming the limit that binds
-    (`insufficient_credit`, `key_ceiling_reached`, `workspace_budget_reached`), what is left and what is needed.
+    (`insufficient_credit`, `key_ceiling_reached`, `key_month_reached`, `workspace_budget_reached`), what is left, what is needed and what
+    would help, and `wallet_disputed`, which stops everything.
     """
-    if ceiling_microusd == 0:
-        return Budget.objects.create(
-            source=source, wallet_id=wallet_id_of(workspace), cap_microusd=cap_microusd, bound_microusd=0, bound_by=Bound.CEILING
-        )
     wallet_id = wallet_id_of(workspace)
-    key = _allowance(workspace, AllowanceKind.KEY_CEILING, key_lineage) if key_lineage else None
-    limits = _Limits(key=key, workspace=_workspace_allowance(workspace, timezone.now()), wallet=lock_wallet(wallet_id))
+    if ceiling_microusd == 0:
+        _refuse_disputed(Wallet.objects.get(pk=wallet_id))
+        return Budget.objects.create(
+            source=source, wallet_id=wallet_id, cap_microusd=cap_microusd, bound_microusd=0, bound_by=Bound.CEILING
+        )
+    allowances = _allowances(workspace, key_lineage, timezone.now())
+    limits = _Limits(allowances=allowances, wallet=lock_wallet(wallet_id))
+    _refuse_disputed(limits.wallet)
     left, binding = limits.least()
     wanted = ceiling_microusd if cap_microusd is None else min(cap_microusd, ceiling_microusd)
     needed = minimum_microusd if cap_microusd is None else wanted
-    if limits.wallet.is_disputed:
-        raise PaymentRequired(
-            "insufficient_credit", "A disputed payment is open on this workspace's wallet; nothing can be started until it is settled."
-        )
     if needed > left:
         raise _refusal(binding, left=left, needed=needed)
     bound_by = Bound.CAP if cap_microusd is not None and cap_microusd <= ceiling_microusd else Bound.CEILING
@@ -122,36 +141,42 @@ def open_budget(
     hold = Hold.objects.create(wallet=limits.wallet, source=source, amount_microusd=0 if cap_microusd is None else wanted)
     if cap_microusd is not None:
         limits.reserve(wanted)
-    return Budget.objects.create(
-        source=source,
-        wallet=limits.wallet,
-        hold=hold,
-        cap_microusd=cap_microusd,
-        bound_microusd=wanted,
-        bound_by=bound_by,
-        key_allowance=limits.key,
-        workspace_allowance=limits.workspace,
+    budget = Budget.objects.create(
+        source=source, wallet=limits.wallet, hold=hold, cap_microusd=cap_microusd, bound_microusd=wanted, bound_by=bound_by
     )
+    budget.allowances.set(allowances)
+    return budget
+
+
+_REFUSALS = {
+    Bound.CREDIT: ("insufficient_credit", "The workspace's credit", "Add credit, or lower the cap."),
+    Bound.KEY_CEILING: ("key_ceiling_reached", "The API key's spending ceiling", "Raise the ceiling or lower the cap."),
+    Bound.KEY_MONTH: (
+        "key_month_reached",
+        "The API key's limit of this month",
+        "Raise the limit, lower the cap, or wait for the next month (UTC).",
+    ),
+    Bound.WORKSPACE_BUDGET: ("workspace_budget_reached", "The workspace's budget for this month", "Raise the budget or lower the cap."),
+}
 
 
 def _refusal(binding: Bound, *, left: int, needed: int) -> PaymentRequired:
-    amounts = {"needed_microusd": str(needed), "left_microusd": str(left)}
-    short = f"{format_usd(needed)} is needed and {format_usd(left)} is left"
-    if binding == Bound.KEY_CEILING:
-        return PaymentRequired(
-            "key_ceiling_reached",
-            f"The API key's spending ceiling does not cover this: {short}. Raise the ceiling or lower the cap.",
-            details=amounts,
-        )
-    if binding == Bound.WORKSPACE_BUDGET:
-        return PaymentRequired(
-            "workspace_budget_reached",
-            f"The workspace's budget for this month does not cover this: {short}. Raise the budget or lower the cap.",
-            details=amounts,
-        )
+    code, limit, help_ = _REFUSALS[binding]
     return PaymentRequired(
-        "insufficient_credit", f"The workspace's credit does not cover this: {short}. Add credit, or lower the cap.", details=amounts
+        code,
+        f"{limit} does not cover this: {format_usd(needed)} is needed and {format_usd(left)} is left. {help_}",
+        details={"needed_microusd": str(needed), "left_microusd": str(left)},
     )
+
+
+def _refuse_disputed(wallet: Wallet) -> None:
+    if wallet.is_disputed:
+        raise PaymentRequired(
+            "wallet_disputed",
+            "A disputed payment has taken credit back from this workspace's wallet; nothing can be started until it is settled. "
+            "Buy credit for what is owed, or wait until the dispute is decided.",
+            details={"balance_microusd": str(wallet.balance_microusd)},
+        )
 
 
 def lock_budget(source: str) -> Budget:
@@ -206,11 +231,10 @@ def _grow_hold(budget: Budget, granted: int, least: int) -> int:
 
 def _limits_of(budget: Budget, *, lock: bool) -> _Limits:
     """What is left of the limits of a budget that holds credit, read now."""
-    allowances = Allowance.objects.select_for_update() if lock else Allowance.objects.all()
-    key = None if budget.key_allowance_id is None else allowances.get(pk=budget.key_allowance_id)
-    workspace = _with_present_limit(allowances.get(pk=budget.workspace_allowance_id or 0))
-    wallet = lock_wallet(budget.wallet_id) if lock else Wallet.objects.get(pk=budget.wallet_id)
-    return _Limits(key=key, workspace=workspace, wallet=wallet)
+    wallet = Wallet.objects.select_related("workspace").get(pk=budget.wallet_id)
+    allowances = Allowance.objects.filter(budgets=budget)
+    found = _with_present_limits(wallet.workspace, allowances.select_for_update(of=("self",)) if lock else allowances)
+    return _Limits(allowances=found, wallet=lock_wallet(wallet.pk) if lock else wallet)
 
 
 def spendable(budget: Budget) -> tuple[int, Bound]:
@@ -240,13 +264,12 @@ def close_budget(source: str, *, charges: list[Charge], actor_label: str = "") -
     now = timezone.now()
     if budget.hold_id is not None:
         hold = Hold.objects.select_for_update().get(pk=budget.hold_id)
-        for allowance_id in filter(None, (budget.key_allowance_id, budget.workspace_allowance_id)):
-            Allowance.objects.filter(pk=allowance_id).update(
-                reserved_microusd=F("reserved_microusd") - hold.amount_microusd, spent_microusd=F("spent_microusd") + total
-            )
+        for allowance in Allowance.objects.select_for_update(of=("self",)).filter(budgets=budget).order_by("pk"):
+            allowance.reserved_microusd -= hold.amount_microusd
+            allowance.spent_microusd += total
+            allowance.save(update_fields=["reserved_microusd", "spent_microusd"])
         wallet = lock_wallet(budget.wallet_id)
-        wallet.held_microusd -= hold.amount_microusd
-        wallet.save(update_fields=["held_microusd"])
+        move_held(wallet, -hold.amount_microusd, owed=total)
         for charge in charges:
             for kind, amount in ((EntryKind.USAGE, charge.usage_microusd), (EntryKind.PLATFORM_FEE, charge.fee_microusd)):
                 if amount:

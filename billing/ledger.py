@@ -1,7 +1,7 @@
 """The ledger: the one place that changes a balance. Each entry is written under the wallet's lock, once for its idempotency key."""
 
-from billing.enums import EntryKind
-from billing.models import LedgerEntry, Wallet
+from billing.enums import DisputeStatus, EntryKind
+from billing.models import Dispute, LedgerEntry, Wallet
 from billing.signals import credit_returned
 from workspaces.models import Workspace
 
@@ -13,7 +13,7 @@ class EntryDiffers(ValueError):
 def lock_wallet(wallet_id: int) -> Wallet:
     """The wallet under its row lock. Call it once a transaction, after every other lock.
 
-    The order is: shard, subject, run, budget, allowance, wallet.
+    The order is: shard, subject, run, budget, hold, allowances, payment, wallet.
     """
     return Wallet.objects.select_for_update().get(pk=wallet_id)
 
@@ -22,6 +22,25 @@ def wallet_id_of(workspace: Workspace) -> int:
     """The wallet of the workspace, made on first use."""
     wallet, _ = Wallet.objects.get_or_create(workspace=workspace)
     return wallet.pk
+
+
+def move_held(wallet: Wallet, change: int, *, owed: int = 0) -> None:
+    """Hold more of the locked wallet's credit, or less, in micro-USD; `owed` is what the entries of a released hold are about to take."""
+    wallet.held_microusd += change
+    _consider_dispute(wallet, owed=owed)
+    wallet.save(update_fields=["held_microusd", "is_disputed"])
+
+
+def end_dispute(wallet: Wallet) -> None:
+    """Let the locked wallet start work again, unless another dispute is open or there is less than running work holds."""
+    _consider_dispute(wallet)
+    wallet.save(update_fields=["is_disputed"])
+
+
+def _consider_dispute(wallet: Wallet, *, owed: int = 0) -> None:
+    if wallet.is_disputed:
+        is_open = Dispute.objects.filter(payment__wallet=wallet, status=DisputeStatus.OPEN).exists()
+        wallet.is_disputed = is_open or wallet.balance_microusd - owed < wallet.held_microusd
 
 
 def entry_under(key: str) -> LedgerEntry | None:
@@ -36,7 +55,8 @@ def post_entry(
 
     Returns the entry that stands under the key, and whether it was written now: another try of the same thing finds the one there is.
     Raises `EntryDiffers` where the key stands for something else, and IntegrityError where another wallet took it at the same moment.
-    The wallet instance is changed too, so that several entries can follow one lock.
+    The wallet instance is changed too, so that several entries can follow one lock. An entry of a dispute may leave less than is held, and
+    less than nothing; with any other that would, the database refuses the transaction.
     """
     standing = entry_under(key)
     if standing is not None:
@@ -44,7 +64,10 @@ def post_entry(
             raise EntryDiffers(f"{key} stands for {standing}, not for {kind} {amount_microusd}")
         return standing, False
     wallet.balance_microusd += amount_microusd
-    wallet.save(update_fields=["balance_microusd"])
+    wallet.is_disputed |= kind == EntryKind.DISPUTE
+    if amount_microusd > 0:
+        _consider_dispute(wallet)
+    wallet.save(update_fields=["balance_microusd", "is_disputed"])
     entry = LedgerEntry.objects.create(
         wallet=wallet,
         kind=kind,

@@ -7,9 +7,9 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from billing.enums import AllowanceKind, Bound, EntryKind
+from billing.enums import AllowanceKind, Bound, DisputeStatus, EntryKind, EventState, PaymentKind, PaymentStatus, RefundStatus
 from common.ids import new_id
-from workspaces.models import Workspace
+from workspaces.models import User, Workspace
 
 
 class Wallet(models.Model):
@@ -19,6 +19,8 @@ class Wallet(models.Model):
     balance_microusd = models.BigIntegerField(default=0)
     held_microusd = models.BigIntegerField(default=0)
     is_disputed = models.BooleanField(default=False)
+    """While a dispute is open, or was lost and has left less than nothing. Such a wallet starts no work and may be below what it holds."""
+    stripe_customer_id = models.CharField(max_length=80, blank=True)
 
     class Meta:
         constraints = [
@@ -53,7 +55,12 @@ class LedgerEntry(models.Model):
 
     class Meta:
         ordering = ["-id"]
-        indexes = [models.Index(fields=["wallet", "-id"]), models.Index(fields=["source"])]
+        indexes = [
+            models.Index(fields=["wallet", "-id"]),
+            models.Index(fields=["source"]),
+            models.Index(fields=["wallet", "created_at"], name="ledger_by_day"),
+            models.Index(fields=["wallet", "kind", "-id"], name="ledger_by_kind"),
+        ]
         verbose_name_plural = "ledger entries"
 
     def __str__(self) -> str:
@@ -82,7 +89,7 @@ class Allowance(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="allowances")
     kind = models.CharField(max_length=20, choices=AllowanceKind.choices)
     subject = models.CharField(max_length=60)
-    """A key's lineage, or the month as YYYY-MM."""
+    """A key's lineage, the lineage and month as `<lineage>:YYYY-MM`, or the month as YYYY-MM."""
     ceiling_microusd = models.BigIntegerField(null=True, blank=True)
     reserved_microusd = models.BigIntegerField(default=0)
     spent_microusd = models.BigIntegerField(default=0)
@@ -99,6 +106,11 @@ class Allowance(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.subject}"
+
+    @property
+    def lineage(self) -> str:
+        """The key's, of a key's allowance."""
+        return self.subject.partition(":")[0]
 
     @property
     def left_microusd(self) -> int | None:
@@ -130,8 +142,8 @@ class Budget(models.Model):
     bound_by = models.CharField(max_length=20, choices=Bound.choices)
     reserved_microusd = models.BigIntegerField(default=0)
     settled_microusd = models.BigIntegerField(default=0)
-    key_allowance = models.ForeignKey(Allowance, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
-    workspace_allowance = models.ForeignKey(Allowance, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    allowances = models.ManyToManyField(Allowance, related_name="budgets")
+    """Those that it counts against: its key's and the month's."""
     closed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -151,3 +163,165 @@ class Budget(models.Model):
     @property
     def free_microusd(self) -> int:
         return self.bound_microusd - self.reserved_microusd - self.settled_microusd
+
+
+class KeyLimit(models.Model):
+    """What is set for a key's lineage beside its ceiling: a limit of each calendar month (UTC), and which key's lineage made it.
+
+    What a key spends counts on the lineages that it comes from, too, so that a key cannot multiply its limits by making keys.
+    """
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    lineage = models.UUIDField(unique=True)
+    parent = models.UUIDField(null=True, blank=True)
+    """The lineage of the key that made it; null where a person did."""
+    monthly_microusd = models.BigIntegerField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"limit of key {self.lineage}"
+
+
+class Payment(models.Model):
+    """Credit that is bought. Made before Stripe is asked, so that what Stripe reports always has a row to be compared with.
+
+    The wallet gets `credit_microusd` once, when the payment was fetched and found paid with the very amount asked for. The fee is paid to
+    us at the door and never enters the ledger.
+    """
+
+    public_id = models.UUIDField(default=new_id, unique=True, editable=False)
+    wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="payments")
+    kind = models.CharField(max_length=10, choices=PaymentKind.choices, default=PaymentKind.CHECKOUT)
+    status = models.CharField(max_length=10, choices=PaymentStatus.choices, default=PaymentStatus.OPEN)
+    credit_microusd = models.BigIntegerField()
+    fee_microusd = models.BigIntegerField()
+    stripe_session_id = models.CharField(max_length=120, unique=True, null=True, blank=True)
+    stripe_intent_id = models.CharField(max_length=120, unique=True, null=True, blank=True)
+    receipt_url = models.URLField(max_length=500, blank=True)
+    invoice_url = models.URLField(max_length=500, blank=True)
+    failure = models.CharField(max_length=300, blank=True)
+    actor_label = models.CharField(max_length=260, blank=True)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    checked_at = models.DateTimeField(null=True, blank=True)
+    """When Stripe was last asked about it."""
+    paid_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(credit_microusd__gt=0) & Q(fee_microusd__gte=0), name="payment_positive"),
+        ]
+
+    def __str__(self) -> str:
+        return f"payment {self.public_id}"
+
+    @property
+    def total_microusd(self) -> int:
+        """What the card pays."""
+        return self.credit_microusd + self.fee_microusd
+
+
+class Refund(models.Model):
+    """Credit given back as money: asked for by staff here, or made at Stripe and seen afterwards."""
+
+    public_id = models.UUIDField(default=new_id, unique=True, editable=False)
+    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="refunds")
+    status = models.CharField(max_length=10, choices=RefundStatus.choices, default=RefundStatus.ASKED)
+    amount_microusd = models.BigIntegerField()
+    """The money that goes back, what it holds of the fee included."""
+    credit_microusd = models.BigIntegerField()
+    """The credit that it takes with it."""
+    taken_microusd = models.BigIntegerField(default=0)
+    """What of that was there to be taken. The rest is taken from the next credit that comes in."""
+    stripe_refund_id = models.CharField(max_length=120, unique=True, null=True, blank=True)
+    reason = models.CharField(max_length=300, blank=True)
+    actor_label = models.CharField(max_length=260, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(credit_microusd__gte=0) & Q(taken_microusd__gte=0) & Q(taken_microusd__lte=F("credit_microusd")),
+                name="refund_within_credit",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"refund {self.public_id}"
+
+
+class Dispute(models.Model):
+    """A payment that the card's owner contests. Its credit is taken back when it opens, below zero if need be, and given again if won."""
+
+    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="disputes")
+    stripe_dispute_id = models.CharField(max_length=120, unique=True)
+    status = models.CharField(max_length=10, choices=DisputeStatus.choices, default=DisputeStatus.OPEN)
+    credit_microusd = models.BigIntegerField()
+    reason = models.CharField(max_length=80, blank=True)
+    opened_at = models.DateTimeField(default=timezone.now)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [models.CheckConstraint(condition=Q(credit_microusd__gte=0), name="dispute_not_negative")]
+
+    def __str__(self) -> str:
+        return f"dispute {self.stripe_dispute_id}"
+
+
+class StripeEvent(models.Model):
+    """An event that Stripe sent: stored once by its ID, answered, then worked off by fetching what it is about."""
+
+    event_id = models.CharField(max_length=120, unique=True)
+    type = models.CharField(max_length=80)
+    object_id = models.CharField(max_length=120, blank=True)
+    state = models.CharField(max_length=10, choices=EventState.choices, default=EventState.RECEIVED)
+    tries = models.PositiveSmallIntegerField(default=0)
+    next_try_at = models.DateTimeField(default=timezone.now)
+    last_error = models.CharField(max_length=300, blank=True)
+    received_at = models.DateTimeField(default=timezone.now)
+    processed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["state", "next_try_at"], name="stripe_events_due")]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.event_id}"
+
+
+class TopUp(models.Model):
+    """A wallet's saved card, and whether it is charged when the credit runs low. Off until somebody turns it on."""
+
+    wallet = models.OneToOneField(Wallet, on_delete=models.CASCADE, related_name="top_up")
+    is_enabled = models.BooleanField(default=False)
+    threshold_microusd = models.BigIntegerField(default=5_000_000)
+    amount_microusd = models.BigIntegerField(default=20_000_000)
+    monthly_limit_microusd = models.BigIntegerField(default=100_000_000)
+    stripe_method_id = models.CharField(max_length=120, blank=True)
+    card_label = models.CharField(max_length=60, blank=True)
+    """Brand and last four digits, to be recognised by."""
+    failures = models.PositiveSmallIntegerField(default=0)
+    last_failure = models.CharField(max_length=300, blank=True)
+
+    def __str__(self) -> str:
+        return f"top-up of {self.wallet_id}"
+
+
+class SpendAlert(models.Model):
+    """A share of the month's budget that was reached, and told once."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    month = models.CharField(max_length=7)
+    """YYYY-MM (UTC)."""
+    percent = models.PositiveSmallIntegerField()
+    used_microusd = models.BigIntegerField()
+    limit_microusd = models.BigIntegerField()
+    reached_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "month", "percent"], name="spend_alert_once")]
+
+    def __str__(self) -> str:
+        return f"{self.percent}% of {self.month}"

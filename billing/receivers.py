@@ -4,9 +4,9 @@ from typing import Any
 
 from django.dispatch import receiver
 
-from billing.actions import grant_welcome_credit, set_key_ceiling
+from billing.actions import grant_welcome_credit
 from billing.ledger import wallet_id_of
-from billing.queries import allowance_of_key
+from billing.limits import adopt_key, key_left, set_key_ceiling
 from common.errors import Refused
 from workspaces.actors import Actor
 from workspaces.models import ApiKey, User, Workspace
@@ -23,6 +23,7 @@ def welcome(sender: type[Workspace], *, workspace: Workspace, user: User, **_: A
 @receiver(api_key_created)
 def set_ceiling(sender: type[ApiKey], *, key: ApiKey, spend_ceiling_microusd: int | None, actor: Actor, **_: Any) -> None:
     """A new key's ceiling. One that a key makes is checked also where it asks for none, since its maker may have one."""
+    adopt_key(key, actor=actor)
     if spend_ceiling_microusd is not None or actor.api_key is not None:
         set_key_ceiling(key, actor=actor, ceiling_microusd=spend_ceiling_microusd)
 
@@ -38,9 +39,7 @@ def check_roll(sender: type[ApiKey], *, key: ApiKey, rolled_from: ApiKey, actor:
     """A key that rolls another is handed what that one may spend, so it may be no more than its own ceiling has left."""
     if actor.api_key is None or actor.api_key.lineage == rolled_from.lineage:
         return
-    own = allowance_of_key(actor.api_key)
-    if own is None or own.left_microusd is None:
-        return
-    other = allowance_of_key(rolled_from)
-    if other is None or other.left_microusd is None or other.left_microusd > own.left_microusd:
+    own = key_left(key.workspace, str(actor.api_key.lineage))
+    other = key_left(key.workspace, str(rolled_from.lineage))
+    if own is not None and (other is None or other > own):
         raise Refused("ceiling_exceeded", "A key rolls only keys that may spend no more than its own ceiling has left.")

@@ -7,8 +7,8 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from billing.actions import set_key_ceiling, set_workspace_limit
 from billing.forms import CeilingForm, MonthlyLimitForm
+from billing.limits import set_key_ceiling, set_workspace_limit
 from billing.queries import allowance_of_key, allowances_of_keys, entries_for, monthly_limit, wallet_figures
 from common.errors import Forbidden, Refused
 from common.forms import add_refusal

@@ -243,6 +243,14 @@ WELCOME_CREDIT_MICROUSD = env_int("WELCOME_CREDIT_MICROUSD", 5_000_000)
 PLATFORM_FEE_PERCENT = Decimal(env_str("PLATFORM_FEE_PERCENT", "5"))
 EMPTY_ANSWERS_UNCHARGED_A_DAY = env_int("EMPTY_ANSWERS_UNCHARGED_A_DAY", 200)
 
+# Buying credit: off without both of Stripe's secrets. Amounts are whole cents at Stripe's door.
+STRIPE_SECRET_KEY = env_str("STRIPE_SECRET_KEY")
+STRIPE_WEBHOOK_SECRET = env_str("STRIPE_WEBHOOK_SECRET")
+STRIPE_API_URL = (env_str("STRIPE_API_URL") or "https://api.stripe.com").rstrip("/")
+PURCHASE_FEE_PERCENT = Decimal(env_str("PURCHASE_FEE_PERCENT", "5"))
+PURCHASE_LEAST_MICROUSD = env_int("PURCHASE_LEAST_MICROUSD", 5_000_000)
+PURCHASE_MOST_MICROUSD = env_int("PURCHASE_MOST_MICROUSD", 2_000_000_000)
+
 # ── Imports ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 UPLOAD_MAX_BYTES = env_int("UPLOAD_MAX_BYTES", 256 * 1024 * 1024)

@@ -15,6 +15,7 @@ _REASON_OF_BOUND = {
     Bound.CEILING: InterruptionReason.CAP_REACHED.value,
     Bound.CREDIT: InterruptionReason.CREDIT_EXHAUSTED.value,
     Bound.KEY_CEILING: f"{InterruptionReason.LIMIT_REACHED}:{Bound.KEY_CEILING}",
+    Bound.KEY_MONTH: f"{InterruptionReason.LIMIT_REACHED}:{Bound.KEY_MONTH}",
     Bound.WORKSPACE_BUDGET: f"{InterruptionReason.LIMIT_REACHED}:{Bound.WORKSPACE_BUDGET}",
 }
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.test import Client
 from django.utils import timezone
 
-from billing.actions import set_key_ceiling
+from billing.limits import set_key_ceiling
 from tests.api.conftest import ApiClient, assert_stored, error_of, key_client
 from workspaces.actions import create_api_key
 from workspaces.actors import SYSTEM

@@ -7,10 +7,12 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from billing import budgets
-from billing.actions import grant_credit, set_key_ceiling, set_workspace_limit
+from billing.actions import grant_credit
+from billing.checking import ledger_differences
 from billing.enums import AllowanceKind, Bound
+from billing.limits import set_key_ceiling, set_workspace_limit
 from billing.models import Allowance, Budget, Hold, LedgerEntry, Wallet
-from billing.queries import allowance_of_key, entries_of_source, ledger_differences, wallet_figures
+from billing.queries import allowance_of_key, entries_of_source, wallet_figures
 from common.errors import PaymentRequired
 from tests.billing.spending import batch, close, limit_month, open_, spend, wallet_of
 from tests.factories import make_key, make_workspace
@@ -98,10 +100,10 @@ def test_what_others_hold_is_not_available(workspace: Workspace) -> None:
 
 def test_disputed_wallet_starts_nothing(workspace: Workspace) -> None:
     Wallet.objects.filter(workspace=workspace).update(is_disputed=True)
-    for cap in (100, None):
+    for cap, ceiling in ((100, 1_000), (None, 1_000), (None, 0)):
         with pytest.raises(PaymentRequired, match="disputed") as refused:
-            open_(workspace, cap=cap)
-        assert refused.value.code == "insufficient_credit"
+            open_(workspace, cap=cap, ceiling=ceiling)
+        assert refused.value.code == "wallet_disputed"
     assert Budget.objects.count() == 0
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from billing.actions import grant_credit, set_key_ceiling, set_workspace_limit
+from billing.actions import grant_credit
+from billing.limits import set_key_ceiling, set_workspace_limit
 from billing.models import Allowance
 from billing.queries import allowance_of_key, monthly_limit
 from billing.signals import credit_returned

@@ -8,9 +8,9 @@ from django.core.management import CommandError, call_command
 from django.db.models import F
 from django.utils import timezone
 
+from billing.checking import ledger_differences
 from billing.enums import EntryKind
 from billing.models import Allowance, Budget, Hold, LedgerEntry, Wallet
-from billing.queries import ledger_differences
 from tests.billing.spending import batch, close, open_, spend
 from tests.factories import make_key, make_workspace
 from workspaces.models import Workspace
@@ -84,6 +84,7 @@ PLANTED: dict[str, tuple[Callable[[Workspace], object], list[str]]] = {
             "entries of run:1: stands at 120, should be 130",
             "spent of key_ceiling {lineage} of workspace {workspace}: stands at 120, should be 130",
             "spent of workspace_budget {month} of workspace {workspace}: stands at 120, should be 130",
+            "spent of key_month {lineage}:{month} of workspace {workspace}: stands at 120, should be 130",
         ],
     ),
     "reserved after closing": (

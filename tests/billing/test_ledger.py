@@ -5,10 +5,11 @@ from django.db import IntegrityError, transaction
 from pytest_django import Settings
 
 from billing.actions import grant_credit, grant_welcome_credit
+from billing.checking import ledger_differences
 from billing.enums import EntryKind
 from billing.ledger import EntryDiffers, lock_wallet, post_entry, wallet_id_of
 from billing.models import LedgerEntry, Wallet
-from billing.queries import entries_for, get_wallet, ledger_differences, wallet_figures
+from billing.queries import entries_for, get_wallet, wallet_figures
 from common.errors import Conflict, Forbidden, Refused
 from common.money import MAX_MICROUSD
 from tests.factories import make_key, make_user, make_workspace

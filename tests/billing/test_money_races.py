@@ -12,9 +12,10 @@ from django.db.models import QuerySet, Sum
 from pytest_django import Settings
 
 from billing import ledger
-from billing.actions import grant_credit, grant_welcome_credit, set_key_ceiling
+from billing.actions import grant_credit, grant_welcome_credit
+from billing.checking import ledger_differences
+from billing.limits import set_key_ceiling
 from billing.models import Allowance, Budget, Hold, LedgerEntry, Wallet
-from billing.queries import ledger_differences
 from tests.billing.spending import batch, close, limit_month, open_, spend, wallet_of
 from tests.factories import make_key, make_user, make_workspace
 from tests.races import at_once
@@ -165,7 +166,7 @@ def test_correction_and_start_at_once_do_not_take_the_same_credit(locked: bool, 
 def test_ceiling_lowered_while_work_starts_is_not_below_what_it_took(locked: bool, meet: Callable[..., None], workspace: Workspace) -> None:
     """Without the lock the database's own check refuses the one that comes second, as an error instead of a refusal."""
     key, _ = make_key(workspace, spend_ceiling_microusd=500)
-    meet(2, "billing.actions._check_own_ceiling", "billing.budgets._workspace_allowance")
+    meet(2, "billing.limits._check_own_ceiling", "billing.budgets._allowances")
     results = at_once(
         2,
         lambda number: (

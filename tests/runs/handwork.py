@@ -8,8 +8,8 @@ from asgiref.sync import async_to_sync
 from django.db.models import Count, F, Sum
 from django.utils import timezone
 
+from billing.checking import ledger_differences
 from billing.models import Budget, Hold, LedgerEntry, Wallet
-from billing.queries import ledger_differences
 from common.ids import new_id
 from gateway.calls import CallRecord, note_answer
 from gateway.chat import ChatReply

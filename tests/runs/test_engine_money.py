@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from billing.actions import grant_credit, set_key_ceiling, set_workspace_limit
+from billing.actions import grant_credit
+from billing.limits import set_key_ceiling, set_workspace_limit
 from billing.models import Allowance, Budget, Wallet
 from runs.actions import continue_run, create_quote, start_run
 from runs.documents import result_document

@@ -3,8 +3,8 @@
 import pytest
 
 from billing.actions import grant_credit
+from billing.checking import ledger_differences
 from billing.models import LedgerEntry
-from billing.queries import ledger_differences
 from gateway.models import Call
 from runs.actions import continue_run, start_run
 from runs.documents import result_document

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from billing.checking import ledger_differences
 from billing.models import LedgerEntry, Wallet
-from billing.queries import ledger_differences
 from gateway.models import Call
 from runs.models import Sample
 from tests.runs.gsm8k import RIGHT, TASKS, gsm8k_request, import_gsm8k, outputs

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from billing.queries import ledger_differences
+from billing.checking import ledger_differences
 from runs.enums import Phase
 from runs.models import Event, Run, Sample, Shard
 from tests.runs.gsm8k import RIGHT, TASKS, gsm8k_request, import_gsm8k, outputs

@@ -8,7 +8,8 @@ import pytest
 from django.db.models import F, Sum
 from pytest_django import Settings
 
-from billing.queries import get_budget, get_wallet, ledger_differences, wallet_figures
+from billing.checking import ledger_differences
+from billing.queries import get_budget, get_wallet, wallet_figures
 from gateway.calls import note_answer
 from gateway.chat import ChatReply
 from gateway.models import Call

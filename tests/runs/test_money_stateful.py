@@ -15,11 +15,12 @@ from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from billing.actions import grant_credit, set_key_ceiling, set_workspace_limit
+from billing.actions import grant_credit
 from billing.budgets import Charge, Want, close_budget, lock_budget, open_budget, settle_and_reserve, spendable
+from billing.checking import ledger_differences
 from billing.enums import AllowanceKind
+from billing.limits import set_key_ceiling, set_workspace_limit
 from billing.models import Allowance, Budget, Hold, LedgerEntry, Wallet
-from billing.queries import ledger_differences
 from common.errors import Conflict, PaymentRequired
 from tests.factories import make_key, make_workspace
 from workspaces.actors import SYSTEM

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 from django.db import transaction
 
-from billing.actions import grant_credit, set_key_ceiling, set_workspace_limit
+from billing.actions import grant_credit
 from billing.budgets import close_budget, open_budget
+from billing.limits import set_key_ceiling, set_workspace_limit
 from runs.models import Run, Shard
 from tests import factories
 from tests.runs.working import start

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from billing.actions import set_key_ceiling, set_workspace_limit
+from billing.limits import set_key_ceiling, set_workspace_limit
 from billing.models import Allowance, Budget, Hold, Wallet
 from catalog.actions import archive_benchmark, retire_version
 from catalog.enums import RouteState

@@ -9,8 +9,9 @@ import pytest
 from django.db import IntegrityError, connection, connections
 from django.db.models import QuerySet
 
+from billing.checking import ledger_differences
 from billing.models import Budget, Hold
-from billing.queries import get_wallet, ledger_differences
+from billing.queries import get_wallet
 from catalog.models import BenchmarkVersion, ModelRoute
 from runs.actions import create_quote, start_run
 from runs.enums import QuoteStatus

@@ -7,7 +7,7 @@ import pytest
 from django.core import mail
 from playwright.sync_api import Page, expect
 
-from billing.queries import ledger_differences
+from billing.checking import ledger_differences
 from runs.models import Run
 from tests import factories
 from tests.runs.working import sums

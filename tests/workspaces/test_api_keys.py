@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from billing.actions import set_key_ceiling
+from billing.limits import set_key_ceiling
 from billing.models import Allowance
 from billing.queries import allowance_of_key
 from common.errors import Conflict, Forbidden, Refused

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from billing.queries import ledger_differences
+from billing.checking import ledger_differences
 
 
 class Command(BaseCommand):
