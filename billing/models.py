@@ -310,7 +310,7 @@ class TopUp(models.Model):
 
 
 class SpendAlert(models.Model):
-    """A share of the month's budget that was reached, and told once."""
+    """A share of the month's budget that was reached, and told once under one limit: `alerts.py` decides."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     month = models.CharField(max_length=7)
@@ -318,10 +318,32 @@ class SpendAlert(models.Model):
     percent = models.PositiveSmallIntegerField()
     used_microusd = models.BigIntegerField()
     limit_microusd = models.BigIntegerField()
+    """What was used, and the limit, when it was told last."""
     reached_at = models.DateTimeField(default=timezone.now)
+    mailed_at = models.DateTimeField(null=True, blank=True)
+    """When the mail about it was begun; null while it waits for that."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["workspace", "month", "percent"], name="spend_alert_once")]
 
     def __str__(self) -> str:
         return f"{self.percent}% of {self.month}"
+
+
+class BookCheck(models.Model):
+    """A day's check of the books, and what it found."""
+
+    day = models.DateField(unique=True)
+    """In UTC. A day is claimed by its row."""
+    started_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    found = models.PositiveIntegerField(default=0)
+    """How many things did not add up."""
+    listing = models.TextField(blank=True)
+    """The first of them, one a line."""
+
+    class Meta:
+        ordering = ["-day"]
+
+    def __str__(self) -> str:
+        return f"check of {self.day}"

@@ -1,9 +1,40 @@
-"""Mail where no mail server is set: each message is printed to the console and kept in a file."""
+"""Sending mail; and where no mail server is set: each message is printed to the console and kept in a file."""
 
+import smtplib
 import sys
+from collections.abc import Iterable
+from typing import Any
 
-from django.core.mail import EmailMessage
+import structlog
+from django.conf import settings
+from django.core.mail import EmailMessage, EmailMultiAlternatives
 from django.core.mail.backends.filebased import EmailBackend as FileBackend
+from django.template.loader import render_to_string
+
+log = structlog.get_logger(__name__)
+
+
+def send_each(template: str, recipients: Iterable[str], context: dict[str, Any]) -> int:
+    """Mail everybody by themselves what `<template>_subject.txt`, `_message.txt` and `_message.html` say.
+
+    Returns how many were handed over. What a mail server refuses is logged. Raises OSError (smtplib's errors are some) where it took none.
+    """
+    everything = {"site_url": settings.SITE_URL, **context}
+    subject = " ".join(render_to_string(f"{template}_subject.txt", everything).split())
+    text = render_to_string(f"{template}_message.txt", everything)
+    html = render_to_string(f"{template}_message.html", everything)
+    sent, refused = 0, None
+    for recipient in recipients:
+        message = EmailMultiAlternatives(subject, text.strip() + "\n", to=[recipient])
+        message.attach_alternative(html, "text/html")
+        try:
+            sent += message.send()
+        except (smtplib.SMTPException, OSError) as error:
+            refused = error
+            log.warning("mail.not_sent", template=template, error=type(error).__name__)
+    if refused is not None and not sent:
+        raise refused
+    return sent
 
 
 class ConsoleAndFileBackend(FileBackend):
