@@ -50,20 +50,25 @@ def _fresh_cache() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _emptied_ledger() -> Iterator[None]:
-    """Emptying SQLite's tables after a test that commits is a DELETE, which the ledger refuses: lift its triggers for that moment."""
-    if connection.vendor != "sqlite":
-        yield
-        return
-    triggers: dict[str, str] = importlib.import_module("billing.migrations.0003_refuse_changes_of_the_ledger").SQLITE
+    """Emptying the tables after a test that commits is a DELETE, which the ledger refuses: lift its triggers for that moment.
+
+    On PostgreSQL only tables with rows are emptied: a TRUNCATE makes new files for all of them and their indexes, which takes half a second.
+    """
     operations = type(connection.ops)
     real = operations.sql_flush
 
-    def sql_flush(self: Any, style: Any, tables: Any, **options: Any) -> list[str]:
-        lifted = [f"DROP TRIGGER {name}" for name in triggers]
-        return [*lifted, *real(self, style, tables, **options), *triggers.values()]
+    def sqlite(self: Any, style: Any, tables: Any, **options: Any) -> list[str]:
+        triggers: dict[str, str] = importlib.import_module("billing.migrations.0003_refuse_changes_of_the_ledger").SQLITE
+        return [*(f"DROP TRIGGER {name}" for name in triggers), *real(self, style, tables, **options), *triggers.values()]
+
+    def postgresql(self: Any, style: Any, tables: Any, **options: Any) -> list[str]:
+        emptying = "".join(
+            f"IF EXISTS (SELECT 1 FROM {self.quote_name(table)}) THEN DELETE FROM {self.quote_name(table)}; END IF; " for table in tables
+        )
+        return ["SET LOCAL session_replication_role = replica", f"DO $$ BEGIN {emptying} END $$"]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(operations, "sql_flush", sql_flush)
+        patched.setattr(operations, "sql_flush", {"sqlite": sqlite, "postgresql": postgresql}[connection.vendor])
         yield
 
 

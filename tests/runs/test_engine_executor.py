@@ -37,7 +37,7 @@ def test_executor_without_work_ends(start_sums: Start) -> None:
 
 
 def test_slots_of_the_process_bound_what_is_in_flight_over_all_runs(start_sums: Start) -> None:
-    with ChatServer(sums, latency=0.005) as server:
+    with ChatServer(sums, latency=0.05) as server:
         runs = [start_sums(tasks=30, routes=2, endpoint=server.url, concurrency=8), theirs(server.url, concurrency=8)]
         execute(slots=6)
         assert server.stats.in_flight_max == 6
