@@ -52,7 +52,7 @@ def _fresh_cache() -> Iterator[None]:
 def _emptied_ledger() -> Iterator[None]:
     """Emptying the tables after a test that commits is a DELETE, which the ledger refuses: lift its triggers for that moment.
 
-    On PostgreSQL only tables with rows are emptied: a TRUNCATE makes new files for all of them and their indexes, which takes half a second.
+    On PostgreSQL only tables with rows are emptied: a TRUNCATE makes new files for all of them and all their indexes.
     """
     operations = type(connection.ops)
     real = operations.sql_flush
