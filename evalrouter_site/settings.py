@@ -250,6 +250,10 @@ STRIPE_API_URL = (env_str("STRIPE_API_URL") or "https://api.stripe.com").rstrip(
 PURCHASE_FEE_PERCENT = Decimal(env_str("PURCHASE_FEE_PERCENT", "5"))
 PURCHASE_LEAST_MICROUSD = env_int("PURCHASE_LEAST_MICROUSD", 5_000_000)
 PURCHASE_MOST_MICROUSD = env_int("PURCHASE_MOST_MICROUSD", 2_000_000_000)
+if STRIPE_SECRET_KEY:
+    # A form leads to Checkout; a stand-in for Stripe has its page at its own address.
+    _checkout = "https://checkout.stripe.com" if STRIPE_API_URL == "https://api.stripe.com" else STRIPE_API_URL
+    SECURE_CSP["form-action"] = [*SECURE_CSP["form-action"], _checkout]
 
 # ── Imports ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -304,7 +308,7 @@ GITHUB_APP_PRIVATE_KEY = env_str("GITHUB_APP_PRIVATE_KEY")
 GITHUB_APP_CLIENT_ID = env_str("GITHUB_APP_CLIENT_ID")
 GITHUB_APP_CLIENT_SECRET = env_str("GITHUB_APP_CLIENT_SECRET")
 if GITHUB_IMPORTS and GITHUB_APP_ID:
-    SECURE_CSP["form-action"] = [CSP.SELF, GITHUB_URL]  # a form leads there, to install the App
+    SECURE_CSP["form-action"] = [*SECURE_CSP["form-action"], GITHUB_URL]  # a form leads there, to install the App
 
 # ── The queue ───────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -11,8 +11,9 @@ os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="evalrouter-tests-")
 os.environ["SITE_URL"] = "http://testserver"
 os.environ["LOG_LEVEL"] = "ERROR"
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"  # nothing is there: a test of the Hub has a stand-in
+os.environ["STRIPE_API_URL"] = "http://127.0.0.1:9"
 os.environ.setdefault("CELERY_BROKER_URL", "memory://")
-for _name in ("PRODUCTION", "DEBUG", "EMAIL_HOST", "REDIS_URL", "SECRET_KEY", "CREDENTIAL_KEYS", "ALLOWED_HOSTS"):
+for _name in ("PRODUCTION", "DEBUG", "EMAIL_HOST", "REDIS_URL", "SECRET_KEY", "CREDENTIAL_KEYS", "ALLOWED_HOSTS", "STRIPE_SECRET_KEY"):
     os.environ[_name] = ""  # neither the caller's environment nor a `.env` file decides what a test sees
 
 from evalrouter_site.settings import *  # noqa: E402, F403

@@ -59,6 +59,11 @@ def can_manage_workspace(actor: Actor, workspace: Workspace) -> bool:
     return _allows(actor, workspace, role=Role.ADMIN, scope=None)
 
 
+def can_buy_credit(actor: Actor, workspace: Workspace) -> bool:
+    """Buy credit, save a card, set automatic top-ups. No key ever may: it could spend a person's money past its own ceiling."""
+    return _allows(actor, workspace, role=Role.ADMIN, scope=None)
+
+
 def can_own(actor: Actor, workspace: Workspace) -> bool:
     return _allows(actor, workspace, role=Role.OWNER, scope=None)
 
