@@ -310,7 +310,7 @@ class TopUp(models.Model):
 
 
 class SpendAlert(models.Model):
-    """A share of the month's budget that was reached, and told once under one limit: `alerts.py` decides."""
+    """A share of the month's budget that was reached, and told: `alerts.py` decides when."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     month = models.CharField(max_length=7)

@@ -346,6 +346,8 @@ CELERY_BEAT_SCHEDULE = {
     "imports.sweep_checks": {"task": "imports.sweep_checks", "schedule": 30.0, "options": {"expires": 30.0}},
     "imports.expire_drafts": {"task": "imports.expire_drafts", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "imports.sweep_files": {"task": "imports.sweep_files", "schedule": 24 * 3600.0},
+    "billing.watch_spend": {"task": "billing.watch_spend", "schedule": 60.0, "options": {"expires": 60.0}},
+    "billing.sweep_payments": {"task": "billing.sweep_payments", "schedule": 60.0, "options": {"expires": 60.0}},
     "common.forget_answers": {"task": "common.forget_answers", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }
 

@@ -7,19 +7,22 @@ from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
+from django.core import mail
 from django.db import connection, transaction
 from django.db.models import QuerySet, Sum
 from pytest_django import Settings
 
 from billing import ledger
 from billing.actions import grant_credit, grant_welcome_credit
+from billing.alerts import watch_spend
 from billing.checking import ledger_differences
 from billing.limits import set_key_ceiling
-from billing.models import Allowance, Budget, Hold, LedgerEntry, Wallet
+from billing.models import Allowance, Budget, Hold, LedgerEntry, SpendAlert, Wallet
 from tests.billing.spending import batch, close, limit_month, open_, spend, wallet_of
 from tests.factories import make_key, make_user, make_workspace
 from tests.races import at_once
 from workspaces.actors import SYSTEM
+from workspaces.enums import Role
 from workspaces.models import Workspace
 
 pytestmark = [pytest.mark.services, pytest.mark.xdist_group("services"), pytest.mark.django_db(transaction=True)]
@@ -201,6 +204,19 @@ def test_two_workspaces_of_one_person_made_at_once_are_welcomed_once(turn: int, 
     assert results.count(None) == THREADS - 1
     assert Wallet.objects.aggregate(total=Sum("balance_microusd"))["total"] == 5_000_000
     assert ledger_differences() == []
+
+
+def test_eight_sweeps_at_once_tell_of_a_share_once(locked: bool, meet: Callable[..., None], workspace: Workspace) -> None:
+    limit_month(workspace, 20)
+    make_user("owner@example.org", workspace=workspace, role=Role.OWNER)
+    budget = open_(workspace, cap=10)
+    spend(budget, 10)
+    close(budget)
+    meet(THREADS, "billing.alerts._lock")
+    results = at_once(THREADS, lambda _: watch_spend())
+
+    assert list(SpendAlert.objects.values_list("percent", "used_microusd")) == [(50, 10)]
+    assert (sum(results), len(mail.outbox)) == ((1, 1) if locked else (THREADS, THREADS))
 
 
 def test_books_are_checked_while_work_goes_on(workspace: Workspace) -> None:
