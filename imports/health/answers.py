@@ -10,11 +10,10 @@ import re
 from collections import Counter
 from typing import Any
 
-from scipy import stats
-
 from catalog.enums import Grader
 from catalog.graders.multiple_choice import LETTERS
 from common.canonical import canonical_json
+from imports.health.chances import binomial_p, chi_square_p
 from imports.health.rows import Finding, HealthRow, Severity, percent, plain, tasks_words
 
 SURE = 0.001
@@ -191,7 +190,7 @@ class Answers:
         scale = sum(observed) / sum(expected)  # letters that are too rare to be compared are left out on both sides
         if not scale:
             return []
-        p = float(stats.chisquare(observed, [scale * each for each in expected]).pvalue)
+        p = chi_square_p(observed, [scale * each for each in expected])
         most = max(range(len(letters)), key=lambda place: observed[place] / expected[place])
         lead = (observed[most] - scale * expected[most]) / sum(observed)
         if p >= SURE or lead < 0.05:
@@ -281,7 +280,7 @@ class _Tell:
         """P(at least as many right | chance), one-sided and exact; None where there are too few rows to say."""
         if self.rows < at_least:
             return None
-        return float(stats.binom.sf(self.right - 1, self.rows, self.chance))
+        return binomial_p(self.right, self.rows, self.chance)
 
     def figures(self) -> dict[str, Any] | None:
         if not self.rows:
