@@ -12,8 +12,9 @@ from django.utils.text import slugify
 
 from catalog.enums import Capability, VersionState
 from catalog.manifests import TaskRow, digest_of
-from catalog.models import Benchmark, BenchmarkVersion, DataFile, ModelRoute, Provider, RouteRate
+from catalog.models import Benchmark, BenchmarkVersion, DataFile, ModelRoute, Provider, RouteRate, RouteRateTier
 from catalog.queries import current_rate
+from catalog.rates import StatedTier, microusd_rates, tier_columns
 from catalog.routes import check_route
 from catalog.writing import PreparedRows
 from common.canonical import freeze
@@ -35,9 +36,6 @@ __all__ = [
     "save_route",
     "set_route_terms",
 ]
-
-MICROUSD_PER_USD = 1_000_000
-MAX_USD_PER_MTOK = 1_000_000
 
 
 def _require_writer(actor: Actor, workspace: Workspace | None) -> None:
@@ -172,19 +170,18 @@ def save_route(
     context_limit: int | None = None,
     max_output_tokens: int | None = None,
     name: str | None = None,
+    tiers: Sequence[StatedTier] = (),
 ) -> ModelRoute:
     """Make a managed route or change it. A changed price is a new dated rate, an unchanged one none; prices of 0 make it free.
 
-    Prices are USD a million tokens; cached input costs as input where `cached` is None. Limits and name that are None stay as they are.
-    The address may be private: operators name it. Raises Refused `invalid_route`, `invalid_endpoint` or `invalid_rate`.
+    Prices are USD a million tokens; cached input costs as input where `cached` is None, and no tiers means that every call costs the same.
+    Limits and name that are None stay as they are. The address may be private: operators name it. Raises Refused `invalid_route`,
+    `invalid_endpoint` or `invalid_rate`.
     """
     require(is_platform_staff(actor), "Only platform staff sets routes and rates.")
     check_route(route_id, endpoint, model, key_env, context_limit, max_output_tokens)
-    rates = {
-        "input_microusd_per_mtok": _microusd(input_usd_per_mtok),
-        "cached_input_microusd_per_mtok": _microusd(input_usd_per_mtok if cached is None else cached),
-        "output_microusd_per_mtok": _microusd(output_usd_per_mtok),
-    }
+    rates = microusd_rates(input_usd_per_mtok, output_usd_per_mtok, cached)
+    steps = tier_columns(tiers, rates)
     stated = {"context_limit": context_limit, "max_output_tokens": max_output_tokens, "name": name}
     fields = {"endpoint": endpoint, "upstream_model": model, "key_env": key_env, **{key: value for key, value in stated.items() if value}}
     with transaction.atomic():
@@ -202,10 +199,23 @@ def save_route(
         if is_new or changed:
             record(actor, "route.created" if is_new else "route.changed", route_id, workspace=None, fields=sorted(changed))
         held = current_rate(route, timezone.now())
-        if held is None or any(getattr(held, key) != value for key, value in rates.items()):
-            RouteRate.objects.create(route=route, created_by=actor.user, **rates)
-            record(actor, "route.priced", route_id, workspace=None, **{key: str(value) for key, value in rates.items()})
+        if held is None or not _is_price(held, rates, steps):
+            rate = RouteRate.objects.create(route=route, created_by=actor.user, **rates)
+            RouteRateTier.objects.bulk_create(RouteRateTier(rate=rate, **step) for step in steps)
+            noted: dict[str, Any] = {key: str(value) for key, value in rates.items()}
+            if steps:
+                noted["tiers"] = [{key: str(value) for key, value in step.items()} for step in steps]
+            record(actor, "route.priced", route_id, workspace=None, **noted)
     return route
+
+
+def _is_price(held: RouteRate, rates: dict[str, Decimal], steps: list[dict[str, Any]]) -> bool:
+    """Whether the rate is exactly this price."""
+    if any(getattr(held, key) != value for key, value in rates.items()):
+        return False
+    return [[tier.above_input_tokens, *(getattr(tier, key) for key in rates)] for tier in held.tiers.all()] == [
+        [step["above_input_tokens"], *(step[key] for key in rates)] for step in steps
+    ]
 
 
 def describe_benchmark(benchmark: Benchmark, *, actor: Actor, name: str, category: str, description: str) -> Benchmark:
@@ -238,17 +248,6 @@ def set_route_terms(
             route.save(update_fields=list(changed))
             record(actor, "route.changed", route.route_id, workspace=None, **changed)
     return route
-
-
-def _microusd(usd: Decimal) -> Decimal:
-    """Micro-USD a million tokens of a price in USD a million tokens."""
-    usd = Decimal(usd)
-    if not usd.is_finite() or usd < 0 or usd > MAX_USD_PER_MTOK:
-        raise Refused("invalid_rate", f"A price must be from 0 to {MAX_USD_PER_MTOK:,} USD a million tokens.")
-    exact = usd * MICROUSD_PER_USD
-    if exact != round(exact, 6):
-        raise Refused("invalid_rate", "A price has at most twelve decimals.")
-    return exact
 
 
 def _provider_of(route_id: str) -> Provider:

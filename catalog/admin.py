@@ -15,6 +15,7 @@ from unfold.decorators import display
 from catalog import actions, queries
 from catalog.forms import RouteForm
 from catalog.models import Benchmark, BenchmarkVersion, DataFile, ModelRoute, Provider, RouteRate, Task, TaskContent
+from catalog.rates import RATES, written_tier
 from common.admin import LargeReadOnlyAdmin, PlainAdmin, ReadOnlyAdmin, ReadOnlyInline
 from common.money import format_usd
 from workspaces.actors import Actor, actor_of_user
@@ -162,15 +163,22 @@ def _usd(column: str, description: str) -> Any:
 INPUT, CACHED, OUTPUT = _usd("input", "Input"), _usd("cached_input", "Cached input"), _usd("output", "Output")
 
 
+@display(description="Above input tokens: input / cached / output")
+def shown_tiers(row: RouteRate) -> str:
+    return "; ".join(
+        f"{tier.above_input_tokens:,}: {' / '.join(format_usd(int(getattr(tier, name))) for name in RATES)}" for tier in row.tiers.all()
+    )
+
+
 class RateInline(ReadOnlyInline):
     model = RouteRate
-    fields = ["effective_at", INPUT, CACHED, OUTPUT, "created_by"]
+    fields = ["effective_at", INPUT, CACHED, OUTPUT, shown_tiers, "created_by"]
     readonly_fields = fields
     ordering = ["-effective_at", "-id"]
     verbose_name_plural = "prices so far, USD a million tokens"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RouteRate]:
-        return super().get_queryset(request).select_related("created_by", "route")  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related("created_by", "route").prefetch_related("tiers")  # type: ignore[no-any-return]
 
 
 @admin.register(ModelRoute)
@@ -184,7 +192,7 @@ class ModelRouteAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
     search_fields = ["route_id", "name", "upstream_model"]
     fieldsets = [
         (None, {"fields": ["route_id", "name", "state"]}),
-        ("Price, USD a million tokens", {"fields": ["input_usd_per_mtok", "cached_usd_per_mtok", "output_usd_per_mtok"]}),
+        ("Price, USD a million tokens", {"fields": ["input_usd_per_mtok", "cached_usd_per_mtok", "output_usd_per_mtok", "tiers"]}),
         ("What is called", {"fields": ["endpoint", "upstream_model", "key_env"]}),
         ("What it takes", {"fields": ["context_limit", "max_output_tokens", "reasoning_efforts", "takes_reasoning_budget"]}),
     ]
@@ -202,6 +210,7 @@ class ModelRouteAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
             columns = {"input_usd_per_mtok": "input", "cached_usd_per_mtok": "cached_input", "output_usd_per_mtok": "output"}
             for field, column in columns.items():
                 form.base_fields[field].initial = (getattr(rate, f"{column}_microusd_per_mtok") / Decimal(1_000_000)).normalize()
+            form.base_fields["tiers"].initial = "\n".join(written_tier(tier) for tier in rate.tiers.all())
         return form
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -222,6 +231,7 @@ class ModelRouteAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
             context_limit=given["context_limit"],
             max_output_tokens=given["max_output_tokens"],
             name=given["name"],
+            tiers=given["tiers"],
         )
         actions.set_route_terms(
             saved,
@@ -249,8 +259,11 @@ class ModelRouteAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
 
 @admin.register(RouteRate)
 class RouteRateAdmin(ReadOnlyAdmin):
-    list_display = ["route", "effective_at", INPUT, CACHED, OUTPUT, "created_by"]
+    list_display = ["route", "effective_at", INPUT, CACHED, OUTPUT, shown_tiers, "created_by"]
     list_select_related = ["route", "created_by"]
     search_fields = ["route__route_id"]
     ordering = ["-effective_at", "-id"]
-    readonly_fields = ["public_id"]
+    readonly_fields = ["public_id", shown_tiers]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[RouteRate]:
+        return super().get_queryset(request).prefetch_related("tiers")  # type: ignore[no-any-return]

@@ -3,10 +3,10 @@
 from typing import Any
 
 from django import forms
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminDecimalFieldWidget
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminDecimalFieldWidget, UnfoldAdminTextareaWidget
 
-from catalog.actions import MAX_USD_PER_MTOK
 from catalog.models import ModelRoute
+from catalog.rates import MAX_USD_PER_MTOK, TIER_FORM, StatedTier, microusd_rates, read_tier, tier_columns
 from catalog.routes import check_route
 from common.errors import Refused
 
@@ -33,6 +33,13 @@ class RouteForm(forms.ModelForm):  # type: ignore[type-arg]
     input_usd_per_mtok = price("Input, USD a million tokens")
     cached_usd_per_mtok = price("Cached input, USD a million tokens", "Empty: as input.", required=False)
     output_usd_per_mtok = price("Output, USD a million tokens")
+    tiers = forms.CharField(
+        label="Prices of long inputs",
+        help_text=f"One tier a line: {TIER_FORM}, such as 200000:2.50:15. A call with more input tokens is charged wholly at that price.",
+        required=False,
+        max_length=1000,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+    )
     reasoning_efforts = forms.MultipleChoiceField(
         choices=[(effort, effort) for effort in EFFORTS], required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget
     )
@@ -57,6 +64,12 @@ class RouteForm(forms.ModelForm):  # type: ignore[type-arg]
             "upstream_model": "The model's name as the endpoint knows it.",
         }
 
+    def clean_tiers(self) -> list[StatedTier]:
+        try:
+            return [read_tier(line) for line in self.cleaned_data["tiers"].splitlines() if line.strip()]
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from None
+
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
         if self.errors:
@@ -72,4 +85,11 @@ class RouteForm(forms.ModelForm):  # type: ignore[type-arg]
             )
         except Refused as refusal:
             self.add_error("endpoint" if refusal.code == "invalid_endpoint" else None, refusal.message)
+        try:
+            tier_columns(
+                data["tiers"],
+                microusd_rates(*(data[name] for name in ("input_usd_per_mtok", "output_usd_per_mtok", "cached_usd_per_mtok"))),
+            )
+        except Refused as refusal:
+            self.add_error("tiers", refusal.message)
         return data

@@ -176,7 +176,9 @@ class ModelRoute(models.Model):
 
 
 class RouteRate(models.Model):
-    """A dated price of a route, in micro-USD a million tokens. Never changed: a new price is a new row; quotes keep their own."""
+    """A dated price of a route, in micro-USD a million tokens, with its tiers. Never changed: a new price is a new row; quotes keep their
+    own.
+    """
 
     public_id = models.UUIDField(default=new_id, unique=True, editable=False)
     route = models.ForeignKey(ModelRoute, on_delete=models.PROTECT, related_name="rates")
@@ -203,6 +205,35 @@ class RouteRate(models.Model):
     @property
     def is_free(self) -> bool:
         return not (self.input_microusd_per_mtok or self.cached_input_microusd_per_mtok or self.output_microusd_per_mtok)
+
+
+class RouteRateTier(models.Model):
+    """What a call costs whose input is above so many tokens, cached ones included: the whole call is charged at these rates.
+
+    Made with its rate and never changed, as rates are.
+    """
+
+    rate = models.ForeignKey(RouteRate, on_delete=models.PROTECT, related_name="tiers")
+    above_input_tokens = models.PositiveIntegerField()
+    input_microusd_per_mtok = models.DecimalField(max_digits=20, decimal_places=6)
+    cached_input_microusd_per_mtok = models.DecimalField(max_digits=20, decimal_places=6)
+    output_microusd_per_mtok = models.DecimalField(max_digits=20, decimal_places=6)
+
+    class Meta:
+        ordering = ["rate_id", "above_input_tokens"]
+        constraints = [
+            models.UniqueConstraint(fields=["rate", "above_input_tokens"], name="route_rate_tier_once"),
+            models.CheckConstraint(
+                condition=models.Q(above_input_tokens__gt=0)
+                & models.Q(input_microusd_per_mtok__gte=0)
+                & models.Q(cached_input_microusd_per_mtok__gte=0)
+                & models.Q(output_microusd_per_mtok__gte=0),
+                name="route_rate_tier_not_negative",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"above {self.above_input_tokens} input tokens"
 
 
 ZERO_RATE = Decimal(0)

@@ -279,8 +279,8 @@ def routes() -> QuerySet[ModelRoute]:
 
 
 def known_rates() -> "Prefetch[Any]":
-    """What gives routes their price history so far as `known_rates`, in one query."""
-    rates = RouteRate.objects.filter(effective_at__lte=timezone.now()).order_by("-effective_at", "-id")
+    """What gives routes their price history so far as `known_rates`, each price with its tiers."""
+    rates = RouteRate.objects.filter(effective_at__lte=timezone.now()).order_by("-effective_at", "-id").prefetch_related("tiers")
     return Prefetch("rates", queryset=rates, to_attr="known_rates")
 
 
@@ -298,8 +298,8 @@ def search_routes(q: str = "") -> QuerySet[ModelRoute]:
 
 
 def rates_of(route: ModelRoute, at: datetime) -> QuerySet[RouteRate]:
-    """The route's prices up to that time, the newest first."""
-    return route.rates.filter(effective_at__lte=at).order_by("-effective_at", "-id")
+    """The route's prices up to that time with their tiers, the newest first."""
+    return route.rates.filter(effective_at__lte=at).order_by("-effective_at", "-id").prefetch_related("tiers")
 
 
 def get_route(route_id: str) -> ModelRoute:

@@ -1,21 +1,22 @@
 """Quoting: from a request to a frozen plan and its price. No model is called and no prompt is rendered; costs are one SUM."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
-from decimal import ROUND_CEILING, Decimal
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Max, Sum
 from django.utils import timezone
 
 from catalog.models import BenchmarkVersion, Task
 from catalog.queries import manifest_of
+from catalog.rates import plain_decimal, rates_document
 from common.canonical import canonical_json, freeze, sha256_text
 from common.errors import Conflict, Refused
-from gateway.metering import TOKENS_A_CALL, TOKENS_A_MESSAGE, Price, worst_case
+from gateway.metering import Price
 from runs import queries
+from runs.bounding import ceiling_of, least_of, sizes_of
 from runs.compatibility import check_compatible
 from runs.enums import CoverageMode, SubjectKind
 from runs.models import Quote, Run
@@ -40,17 +41,6 @@ class Coverage:
     count: int
     ordinals: list[int] | None
     sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class PromptSizes:
-    """Of the tasks that are to be worked: how many, their bytes and messages, and the largest single one."""
-
-    tasks: int
-    prompt_bytes: int
-    messages: int
-    longest_bytes: int
-    most_messages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +85,10 @@ def build_quote(
             "Too many empty answers today were not charged for. Quote managed models again tomorrow (UTC), or use a connection.",
         )
     coverage = coverage or freeze_coverage(version, request.coverage)
-    sizes = [_sizes(version, coverage, reuse.pending[index] if reuse else None) for index in range(len(subjects))]
-    ceiling = sum(_ceiling(size, subject.price, output_limit) for size, subject in zip(sizes, subjects, strict=True))
-    minimum = max((_least(size, subject.price, output_limit) for size, subject in zip(sizes, subjects, strict=True)), default=0)
+    worked = [_ordinals(coverage, reuse.pending[index] if reuse else None) for index in range(len(subjects))]
+    sizes = [sizes_of(version, ordinals, subject.price) for ordinals, subject in zip(worked, subjects, strict=True)]
+    ceiling = sum(ceiling_of(size, subject.price, output_limit) for size, subject in zip(sizes, subjects, strict=True))
+    minimum = max((least_of(size, subject.price, output_limit) for size, subject in zip(sizes, subjects, strict=True)), default=0)
     cap = request.cap_microusd
     if cap is not None and cap < minimum:
         raise Refused(
@@ -106,7 +97,6 @@ def build_quote(
             details={"minimum_cap_microusd": str(minimum)},
         )
     now = timezone.now()
-    prices = [subject.price for subject in subjects]
     plan = _plan(workspace, request, version, manifest, subjects, coverage, output_limit, ceiling, minimum, reuse)
     plan_text, sha256 = freeze(plan)
     return Quote(
@@ -121,7 +111,7 @@ def build_quote(
         cap_microusd=cap,
         ceiling_microusd=ceiling,
         minimum_cap_microusd=minimum,
-        price_version=sha256_text(canonical_json([[str(value) for value in asdict(price).values()] for price in prices]))[:16],
+        price_version=sha256_text(canonical_json([_stated(subject.price) for subject in subjects]))[:16],
         retention_days=settings.SAMPLES_RETENTION_DAYS,
         source_run=reuse.source if reuse else None,
         created_at=now,
@@ -167,57 +157,19 @@ def freeze_coverage(version: BenchmarkVersion, asked: CoverageRequest) -> Covera
     return Coverage(document, asked.sample_count, ordinals, task_list_sha256([candidates[ordinal].task_id for ordinal in ordinals]))
 
 
-def _sizes(version: BenchmarkVersion, coverage: Coverage, pending: Sequence[int] | None) -> PromptSizes:
-    tasks = Task.objects.filter(version=version)
-    if pending is not None:
-        ordinals = [coverage.ordinals[position] if coverage.ordinals is not None else position for position in pending]
-        if len(ordinals) < version.task_count:
-            return _sum_in_parts(tasks, ordinals)
-    elif coverage.ordinals is not None:
-        tasks = tasks.filter(ordinal__in=coverage.ordinals)
-    return _summed(tasks, len(pending) if pending is not None else coverage.count)
+def _ordinals(coverage: Coverage, pending: Sequence[int] | None) -> Sequence[int] | None:
+    """The tasks that one subject is to work; None for all."""
+    if pending is None:
+        return coverage.ordinals
+    return pending if coverage.ordinals is None else [coverage.ordinals[position] for position in pending]
 
 
-def _summed(tasks: Any, count: int) -> PromptSizes:
-    sums = tasks.aggregate(Sum("prompt_bytes"), Sum("message_count"), Max("prompt_bytes"), Max("message_count"))
-    return PromptSizes(
-        count,
-        sums["prompt_bytes__sum"] or 0,
-        sums["message_count__sum"] or 0,
-        sums["prompt_bytes__max"] or 0,
-        sums["message_count__max"] or 0,
-    )
-
-
-def _sum_in_parts(tasks: Any, ordinals: Sequence[int]) -> PromptSizes:
-    """The same over a list that may be too long for one statement's parameters."""
-    parts = [_summed(tasks.filter(ordinal__in=ordinals[start : start + 5_000]), 0) for start in range(0, len(ordinals), 5_000)]
-    return PromptSizes(
-        len(ordinals),
-        sum(part.prompt_bytes for part in parts),
-        sum(part.messages for part in parts),
-        max((part.longest_bytes for part in parts), default=0),
-        max((part.most_messages for part in parts), default=0),
-    )
-
-
-def _ceiling(size: PromptSizes, price: Price, output_limit: int) -> int:
-    """An upper bound of the sum of all calls' worst cases: each call rounds its usage and its fee up by less than one micro-USD."""
-    if price.is_free or not size.tasks:
-        return 0
-    inputs = size.prompt_bytes + TOKENS_A_MESSAGE * size.messages + TOKENS_A_CALL * size.tasks
-    exact = (inputs * max(price.input_rate, price.cached_input_rate) + size.tasks * output_limit * price.output_rate) / 1_000_000
-    usage = _up(exact) + size.tasks
-    return usage + _up(usage * price.fee_percent / 100) + size.tasks
-
-
-def _least(size: PromptSizes, price: Price, output_limit: int) -> int:
-    """The worst case of the largest planned attempt."""
-    return worst_case(size.longest_bytes, size.most_messages, output_limit, price) if size.tasks else 0
-
-
-def _up(value: Decimal) -> int:
-    return int(value.to_integral_value(rounding=ROUND_CEILING))
+def _stated(price: Price) -> list[str]:
+    """A price's key, rates and tiers as text, the same for the same price."""
+    return [str(price.rate_id), *map(plain_decimal, (price.input_rate, price.cached_input_rate, price.output_rate, price.fee_percent))] + [
+        ":".join([str(tier.above_input_tokens), *map(plain_decimal, (tier.input_rate, tier.cached_input_rate, tier.output_rate))])
+        for tier in price.tiers
+    ]
 
 
 def benchmark_document(version: BenchmarkVersion) -> dict[str, Any]:
@@ -256,7 +208,7 @@ def _plan(
         "total_tasks": coverage.count,
         "attempts_per_task": 1,
         "concurrency": request.concurrency,
-        "pricing": {"platform_fee_percent": _plain(fee), "minimum_cap_microusd": str(minimum), "ceiling_microusd": str(ceiling)},
+        "pricing": {"platform_fee_percent": plain_decimal(fee), "minimum_cap_microusd": str(minimum), "ceiling_microusd": str(ceiling)},
         "resolution": {
             "smallest_difference": round(smallest_difference(coverage.count, ASSUMED_DISAGREEMENT), 4),
             "assumed_disagreement": ASSUMED_DISAGREEMENT,
@@ -279,17 +231,12 @@ def _plan(
 
 def _subject_document(index: int, subject: ResolvedSubject, output_limit: int, answers: int | None) -> dict[str, Any]:
     """`answers` is how many of the tasks a recorded model has an answer to; None for every other kind."""
-    price = subject.price
     return {
         "index": index,
         "label": subject.label,
         "model": subject.reference() if answers is None else {**subject.reference(), "answers": answers},
         "external_charges": subject.kind == SubjectKind.CONNECTION,
-        "pricing": {
-            "input_microusd_per_mtok": _plain(price.input_rate),
-            "cached_input_microusd_per_mtok": _plain(price.cached_input_rate),
-            "output_microusd_per_mtok": _plain(price.output_rate),
-        },
+        "pricing": rates_document(subject.rate),
         "reasoning": {
             "effort": subject.reasoning.get("effort"),
             "budget_tokens": subject.reasoning.get("budget_tokens"),
@@ -298,11 +245,6 @@ def _subject_document(index: int, subject: ResolvedSubject, output_limit: int, a
         "output_limit": output_limit,
         "cap_share_microusd": None,
     }
-
-
-def _plain(value: Decimal) -> str:
-    """A decimal without trailing zeros or exponent."""
-    return f"{value.normalize():f}" if value else "0"
 
 
 def _warnings(
@@ -392,7 +334,7 @@ def _terms(
                 "seed": subject.seed,
                 "recorded_model_id": str(subject.recorded.public_id) if subject.recorded else None,
                 "reasoning": subject.reasoning,
-                "fee_percent": _plain(subject.price.fee_percent),
+                "fee_percent": plain_decimal(subject.price.fee_percent),
             }
             for subject in subjects
         ],

@@ -16,6 +16,7 @@ from gateway import queries as gateway
 from gateway.baselines import NAMES as BASELINES
 from gateway.metering import FREE, Price
 from gateway.models import Connection, RecordedModel
+from gateway.pricing import price_of
 from runs.enums import SubjectKind
 from runs.requests import QuoteRequest, SubjectRequest
 from workspaces.models import Workspace
@@ -36,18 +37,8 @@ class ResolvedSubject:
     seed: int = 0
     recorded: RecordedModel | None = None
 
-    @property
-    def price(self) -> Price:
-        """The managed price with the platform fee; free for connections, baselines and recorded models."""
-        if self.rate is None:
-            return FREE
-        return Price(
-            self.rate.pk,
-            self.rate.input_microusd_per_mtok,
-            self.rate.cached_input_microusd_per_mtok,
-            self.rate.output_microusd_per_mtok,
-            Decimal(0) if self.rate.is_free else settings.PLATFORM_FEE_PERCENT,
-        )
+    price: Price = FREE
+    """The managed price with the platform fee; free for connections, baselines and recorded models."""
 
     def reference(self) -> dict[str, Any]:
         """The subject as the API names it."""
@@ -144,7 +135,8 @@ def _resolve(workspace: Workspace, asked: SubjectRequest, default_reasoning: dic
     rate = catalog.current_rate(route, timezone.now())
     if rate is None:
         raise Refused("route_unavailable", f"{route.route_id} has no price yet, so it cannot be quoted.")
-    return ResolvedSubject(SubjectKind.MANAGED, route.route_id, reasoning, source, route=route, rate=rate)
+    price = price_of(rate, Decimal(0) if rate.is_free else settings.PLATFORM_FEE_PERCENT)
+    return ResolvedSubject(SubjectKind.MANAGED, route.route_id, reasoning, source, route=route, rate=rate, price=price)
 
 
 def _connection(workspace: Workspace, name: str) -> Connection:

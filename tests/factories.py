@@ -15,7 +15,7 @@ from billing.models import LedgerEntry, Wallet
 from catalog.actions import publish_version
 from catalog.enums import Grader, VersionState
 from catalog.manifests import TaskRow, build_manifest
-from catalog.models import Benchmark, BenchmarkVersion, ModelRoute, Provider, RouteRate
+from catalog.models import Benchmark, BenchmarkVersion, ModelRoute, Provider, RouteRate, RouteRateTier
 from common.crypto import encrypt
 from gateway.models import Connection, RecordedAnswer, RecordedModel
 from workspaces.actions import create_api_key
@@ -116,6 +116,10 @@ def make_version(
     return version
 
 
+type TierRow = tuple[int, int, int, int]
+"""Above how many input tokens, and the rates of input, cached input and output."""
+
+
 def make_route(
     route_id: str | None = None,
     *,
@@ -124,6 +128,7 @@ def make_route(
     input_rate: int = 400_000,
     cached_input_rate: int | None = None,
     output_rate: int = 1_600_000,
+    tiers: Sequence[TierRow] = (),
     **fields: Any,
 ) -> ModelRoute:
     """An active managed route with one rate; rates are micro-USD a million tokens, 0 for a free route."""
@@ -134,18 +139,27 @@ def make_route(
         provider=provider,
         **{"name": route_id.rpartition("/")[2], "endpoint": endpoint, "upstream_model": model, "capabilities": ["chat"], **fields},
     )
-    make_rate(route, input_rate=input_rate, cached_input_rate=cached_input_rate, output_rate=output_rate)
+    make_rate(route, input_rate=input_rate, cached_input_rate=cached_input_rate, output_rate=output_rate, tiers=tiers)
     return route
 
 
-def make_rate(route: ModelRoute, *, input_rate: int, output_rate: int, cached_input_rate: int | None = None) -> RouteRate:
+def make_rate(
+    route: ModelRoute, *, input_rate: int, output_rate: int, cached_input_rate: int | None = None, tiers: Sequence[TierRow] = ()
+) -> RouteRate:
     """A price of the route that holds from now on."""
-    return RouteRate.objects.create(
-        route=route,
-        input_microusd_per_mtok=Decimal(input_rate),
-        cached_input_microusd_per_mtok=Decimal(input_rate if cached_input_rate is None else cached_input_rate),
-        output_microusd_per_mtok=Decimal(output_rate),
+    rate = RouteRate.objects.create(
+        route=route, **_rates(input_rate, input_rate if cached_input_rate is None else cached_input_rate, output_rate)
     )
+    RouteRateTier.objects.bulk_create(RouteRateTier(rate=rate, above_input_tokens=above, **_rates(*rates)) for above, *rates in tiers)
+    return rate
+
+
+def _rates(input_rate: int, cached_input_rate: int, output_rate: int) -> dict[str, Decimal]:
+    return {
+        "input_microusd_per_mtok": Decimal(input_rate),
+        "cached_input_microusd_per_mtok": Decimal(cached_input_rate),
+        "output_microusd_per_mtok": Decimal(output_rate),
+    }
 
 
 def make_connection(

@@ -1,6 +1,5 @@
 """The managed models over HTTP. Which benchmark a model can run is known here, so they are here and not with the catalog."""
 
-from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
@@ -9,6 +8,7 @@ from rest_framework import serializers
 from catalog.enums import RouteState
 from catalog.models import BenchmarkVersion, ModelRoute
 from catalog.queries import current_rate, find_versions, routes
+from catalog.rates import rates_document
 from common.errors import Refused
 from common.pages import page_of
 from common.serializers import ListQuery, Text, page_of_shape
@@ -75,12 +75,7 @@ def model_document(route: ModelRoute, version: BenchmarkVersion | None) -> dict[
         "context_limit": route.context_limit,
         "max_output_tokens": route.max_output_tokens,
         "reasoning": {"efforts": route.reasoning_efforts, "budget_tokens": route.takes_reasoning_budget},
-        "pricing": rate
-        and {
-            "input_microusd_per_mtok": _decimal(rate.input_microusd_per_mtok),
-            "cached_input_microusd_per_mtok": _decimal(rate.cached_input_microusd_per_mtok),
-            "output_microusd_per_mtok": _decimal(rate.output_microusd_per_mtok),
-        },
+        "pricing": rate and rates_document(rate),
     }
     if version is None:
         return document
@@ -94,8 +89,3 @@ def _refusal(route: ModelRoute, version: BenchmarkVersion, *, has_price: bool) -
     if not has_price:
         return Refusal("route_unavailable", f"{route.route_id} has no price yet, so it cannot be quoted.")
     return route_refusal(version, route, output_limit=version.max_output_tokens, reasoning={})
-
-
-def _decimal(rate: Decimal) -> str:
-    """A rate without trailing zeros or exponent."""
-    return f"{rate.normalize():f}" if rate else "0"

@@ -13,6 +13,7 @@ from gateway.chat import CallError, Target
 from gateway.enums import ErrorCode
 from gateway.metering import FREE, Price
 from gateway.models import Connection
+from gateway.pricing import price_of
 from gateway.recorded import RecordedText, read_answers
 from gateway.targets import target_of_connection, target_of_route
 from runs.engine.work import Grant, SubjectView
@@ -88,16 +89,7 @@ def load_subject(subject_id: int) -> SubjectWork:
 
 
 def _price(subject: Subject) -> Price:
-    if subject.rate is None:
-        return FREE
-    rate = subject.rate
-    return Price(
-        rate.pk,
-        rate.input_microusd_per_mtok,
-        rate.cached_input_microusd_per_mtok,
-        rate.output_microusd_per_mtok,
-        Decimal(subject.fee_percent),
-    )
+    return FREE if subject.rate is None else price_of(subject.rate, Decimal(subject.fee_percent))
 
 
 def load_pending(grant: Grant, runner: BuiltinRunner) -> deque[TaskSpec]:

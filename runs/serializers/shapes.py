@@ -28,12 +28,22 @@ class CoverageShape(serializers.Serializer[Any]):
     excluded = serializers.IntegerField()
 
 
+class TierShape(serializers.Serializer[Any]):
+    """The rates of a whole call whose input is above so many tokens, cached ones included."""
+
+    above_input_tokens = serializers.IntegerField()
+    input_microusd_per_mtok = serializers.CharField()
+    cached_input_microusd_per_mtok = serializers.CharField()
+    output_microusd_per_mtok = serializers.CharField()
+
+
 class RatesShape(serializers.Serializer[Any]):
     """Micro-USD a million tokens, as decimal strings."""
 
     input_microusd_per_mtok = serializers.CharField()
     cached_input_microusd_per_mtok = serializers.CharField()
     output_microusd_per_mtok = serializers.CharField()
+    tiers = TierShape(many=True, required=False, help_text="Only where long inputs have another price, by rising bounds.")
 
 
 class SubjectModelShape(serializers.Serializer[Any]):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from catalog.models import Benchmark, BenchmarkVersion, ModelRoute, RouteRate
+from catalog.models import Benchmark, BenchmarkVersion, ModelRoute, RouteRate, RouteRateTier
 from tests.factories import make_benchmark, make_route, make_version
 from tests.paging import cost
 from workspaces.models import AuditEntry, User, Workspace
@@ -106,6 +106,28 @@ def test_changed_price_is_a_new_dated_one_and_an_unchanged_one_is_none(staff: Us
     client.post(path, route_form(output_usd_per_mtok="2.00"))
     newest = RouteRate.objects.order_by("-id").first()
     assert (RouteRate.objects.count(), newest and newest.output_microusd_per_mtok) == (2, Decimal(2_000_000))
+
+
+def test_price_with_tiers_is_given_in_one_form_and_shown_again(staff: User, sign_in: SignIn) -> None:
+    client = sign_in(staff)
+    client.post("/admin/catalog/modelroute/add/", route_form(tiers="500,000: 1 : 3\n\n200000:0.8:2.4:0.08\n"))
+    path = f"/admin/catalog/modelroute/{ModelRoute.objects.get().pk}/change/"
+    page = client.get(path)
+    written = "200000:0.8:2.4:0.08\n500000:1:3"
+    assert page.context["adminform"].form.fields["tiers"].initial == written
+    assert "200,000: $0.80 / $0.08 / $2.40; 500,000: $1.00 / $1.00 / $3.00" in page.content.decode()
+    client.post(path, route_form(tiers=written))
+    assert (RouteRate.objects.count(), RouteRateTier.objects.count()) == (1, 2)
+    client.post(path, route_form())
+    assert [rate.tiers.count() for rate in RouteRate.objects.order_by("id")] == [2, 0]
+    assert client.get("/admin/catalog/routerate/").content.decode().count("$2.40; 500,000") == 1
+
+
+@pytest.mark.parametrize("tiers", ["dear", "200000:1", "5:1:1\n5:2:2", "0:1:1", "5:-1:1"])
+def test_tiers_that_may_not_be_are_refused_at_their_field(staff: User, sign_in: SignIn, tiers: str) -> None:
+    response = sign_in(staff).post("/admin/catalog/modelroute/add/", route_form(tiers=tiers))
+    assert (response.status_code, list(response.context["adminform"].form.errors)) == (200, ["tiers"])
+    assert ModelRoute.objects.count() == 0
 
 
 @pytest.mark.parametrize(

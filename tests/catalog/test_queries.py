@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from catalog import queries
 from catalog.actions import archive_benchmark, retire_version
 from catalog.models import Benchmark, BenchmarkVersion, ModelRoute, RouteRate
-from tests.factories import make_benchmark, make_route, make_version
+from tests.factories import make_benchmark, make_rate, make_route, make_version
 from workspaces.actors import SYSTEM
 from workspaces.models import Workspace
 
@@ -141,12 +141,12 @@ def test_the_current_rate_is_the_newest_that_has_begun(db: None) -> None:
     assert later is not None and int(later.input_microusd_per_mtok) == 300
 
 
-def test_routes_with_their_rates_take_two_queries(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_routes_with_their_rates_and_tiers_take_three_queries(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     for _ in range(3):
-        make_route()
-    with django_assert_num_queries(2):
+        make_rate(make_route(), input_rate=1, output_rate=1, tiers=[(1_000, 2, 2, 2)])
+    with django_assert_num_queries(3):
         rates = [queries.current_rate(route, timezone.now()) for route in queries.active_routes()]
-    assert len([rate for rate in rates if rate]) == 3
+        assert [len(rate.tiers.all()) for rate in rates if rate] == [1, 1, 1]
 
 
 def test_routes_are_found_by_id_name_and_last_part(db: None) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import IntegrityError
 
 from catalog.actions import save_route
 from catalog.models import ModelRoute, Provider, RouteRate
+from catalog.rates import RATES, StatedTier, read_tier, written_tier
 from common.errors import Forbidden, Refused
 from workspaces.actors import SYSTEM, actor_of_user
 from workspaces.models import AuditEntry, User
@@ -57,6 +59,71 @@ def test_a_changed_price_is_a_new_dated_one_and_a_free_route_may_be(db: None) ->
     assert rates[0].effective_at < rates[1].effective_at < rates[2].effective_at
 
 
+LONG = StatedTier(200_000, Decimal("0.8"), Decimal("2.4"), Decimal("0.08"))
+LONGER = StatedTier(500_000, Decimal(1), Decimal(3))
+
+
+def tiers_of(rate: RouteRate) -> list[list[int]]:
+    return [[int(value) for value in row] for row in rate.tiers.values_list("above_input_tokens", *RATES)]
+
+
+def test_a_price_with_tiers_is_one_dated_price(db: None) -> None:
+    saved(tiers=[LONGER, LONG])
+    saved(tiers=[LONG, LONGER])
+    rate = RouteRate.objects.get()
+    assert tiers_of(rate) == [[200_000, 800_000, 80_000, 2_400_000], [500_000, 1_000_000, 1_000_000, 3_000_000]]
+    noted = AuditEntry.objects.get(action="route.priced").data["tiers"]
+    assert (noted[0]["above_input_tokens"], noted[0]["input_microusd_per_mtok"]) == ("200000", "800000.0")
+
+
+def test_a_changed_or_dropped_tier_is_a_new_price_and_the_old_keeps_its_own(db: None) -> None:
+    saved(tiers=[LONG])
+    saved(tiers=[LONG._replace(above_input_tokens=128_000)])
+    saved(tiers=[LONG._replace(above_input_tokens=128_000, cached=None)])
+    saved()
+    bounds = [[tier[:3] for tier in tiers_of(rate)] for rate in RouteRate.objects.order_by("id")]
+    assert bounds == [[[200_000, 800_000, 80_000]], [[128_000, 800_000, 80_000]], [[128_000, 800_000, 800_000]], []]
+
+
+@pytest.mark.parametrize(
+    ("text", "tier"),
+    [
+        ("200000:0.8:2.4:0.08", LONG),
+        (" 200,000 : 0.8 : 2.4 : 0.08 ", LONG),
+        ("500000:1:3", LONGER),
+    ],
+)
+def test_tier_is_read_as_written(text: str, tier: StatedTier) -> None:
+    assert read_tier(text) == tier
+
+
+@pytest.mark.parametrize("text", ["", "200000", "200000:1", "a:1:2", "1:2:3:4:5", "1:one:2", "1.5:1:1"])
+def test_text_that_is_no_tier_is_refused(text: str) -> None:
+    with pytest.raises(Refused, match="is no tier"):
+        read_tier(text)
+
+
+def test_the_command_takes_tiers_and_prints_them(db: None) -> None:
+    output = io.StringIO()
+    prices = ["--input-usd-per-mtok=0.4", "--output-usd-per-mtok=1.6", "--tier=500000:1:3", "--tier=200000:0.8:2.4:0.08"]
+    call_command("add_route", "a/b", "--endpoint=http://127.0.0.1/v1", "--model=m", *prices, stdout=output)
+    printed = json.loads(output.getvalue())["pricing"]["tiers"]
+    assert [list(tier) for tier in printed] == [["above_input_tokens", *RATES]] * 2
+    assert [list(tier.values()) for tier in printed] == [
+        [200_000, "800000", "80000", "2400000"],
+        [500_000, "1000000", "1000000", "3000000"],
+    ]
+    assert [written_tier(tier) for tier in RouteRate.objects.get().tiers.all()] == ["200000:0.8:2.4:0.08", "500000:1:3"]
+
+
+def test_the_database_holds_one_tier_for_a_bound(db: None) -> None:
+    saved(tiers=[LONG])
+    tier = RouteRate.objects.get().tiers.get()
+    tier.pk = None
+    with pytest.raises(IntegrityError):
+        tier.save(force_insert=True)
+
+
 def test_another_endpoint_forgets_what_the_old_one_refused(db: None) -> None:
     saved()
     ModelRoute.objects.update(quirks={"limit_name": "max_completion_tokens"})
@@ -77,6 +144,11 @@ def test_another_endpoint_forgets_what_the_old_one_refused(db: None) -> None:
         ({"output_usd_per_mtok": Decimal("NaN")}, "invalid_rate"),
         ({"output_usd_per_mtok": Decimal("1e9")}, "invalid_rate"),
         ({"cached": Decimal("1e-13")}, "invalid_rate"),
+        ({"tiers": [LONG, LONG]}, "invalid_rate"),
+        ({"tiers": [LONG._replace(above_input_tokens=0)]}, "invalid_rate"),
+        ({"tiers": [LONG._replace(output_usd_per_mtok=Decimal(-1))]}, "invalid_rate"),
+        ({"tiers": [LONG._replace(above_input_tokens=tokens) for tokens in range(1, 10)]}, "invalid_rate"),
+        ({"tiers": [LONG], "input_usd_per_mtok": Decimal(0), "output_usd_per_mtok": Decimal(0)}, "invalid_rate"),
         ({"model": " "}, "invalid_route"),
         ({"key_env": "sk-secret value"}, "invalid_route"),
         ({"context_limit": 0}, "invalid_route"),

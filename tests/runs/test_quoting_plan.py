@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 from catalog.models import Task
 from common.canonical import canonical_json, freeze
-from gateway.metering import Price, worst_case
-from runs.actions import create_quote
+from gateway.metering import Price, Tier, worst_case, worst_case_input_tokens
+from gateway.pricing import price_of
+from runs.actions import create_quote, start_run
+from runs.bounding import PromptSizes, ceiling_of, least_of
+from runs.documents import receipt_document
+from runs.engine.loading import load_subject
 from runs.models import Quote
-from runs.quoting import PromptSizes, _ceiling, _least
 from runs.sampling import task_list_sha256
 from runs.starting import terms_of
 from tests import factories
@@ -228,6 +231,43 @@ def test_ceiling_covers_every_planned_call_and_the_least_cap_the_largest(
     assert made.minimum_cap_microusd == max(worst)
 
 
+@db
+@pytest.mark.parametrize("coverage", [{"mode": "full"}, {"mode": "sample", "sample_count": 40, "seed": 3}])
+def test_ceiling_of_a_price_in_tiers_covers_every_call_and_only_long_tasks_pay_for_long_inputs(
+    workspace: Workspace, actor: Actor, settings: LazySettings, coverage: dict[str, Any]
+) -> None:
+    rows = [{"values": {"question": "x" * (50 * n)}, "reference": "1"} for n in range(1, 61)]
+    version = factories.make_version(rows=rows)
+    tiers = [(1_000, 800_000, 80_000, 2_000_000), (2_000, 700_000, 70_000, 9_000_000)]
+    route = factories.make_route(input_rate=400_000, output_rate=1_600_000, tiers=tiers)
+    made = quote(workspace, actor, model=route.route_id, benchmark=version.profile_id, coverage=coverage)
+    price = price_of(route.rates.get(), settings.PLATFORM_FEE_PERCENT)
+    tasks = Task.objects.filter(version=version)
+    if ordinals := _terms(made)["ordinals"]:
+        tasks = tasks.filter(ordinal__in=ordinals)
+    worst = [worst_case(task.prompt_bytes, task.message_count, 64, price) for task in tasks]
+    # The bound takes the dearest input and the dearest output in reach, which here are of two tiers: it is above the sum, but not by much.
+    assert sum(worst) <= made.ceiling_microusd <= sum(worst) * 1.1
+    assert made.minimum_cap_microusd == max(worst)
+
+
+@db
+def test_plan_freezes_the_tiers_and_the_price_version_names_them(workspace: Workspace, actor: Actor) -> None:
+    version = factories.make_version()
+    route = factories.make_route("example/long", tiers=[(200_000, 800_000, 80_000, 2_400_000)])
+    request = {"model": "example/long", "benchmark": version.profile_id, "coverage": {"mode": "full"}}
+    made = quote(workspace, actor, **request)
+    long = {"input_microusd_per_mtok": "800000", "cached_input_microusd_per_mtok": "80000", "output_microusd_per_mtok": "2400000"}
+    assert made.plan_document["subjects"][0]["pricing"]["tiers"] == [{"above_input_tokens": 200_000, **long}]
+    assert made.price_version == quote(workspace, actor, **request).price_version
+    factories.make_rate(route, input_rate=400_000, output_rate=1_600_000)
+    later = quote(workspace, actor, **request)
+    assert ("tiers" in later.plan_document["subjects"][0]["pricing"], later.price_version == made.price_version) == (False, False)
+    run, _ = start_run(made, actor=actor)
+    assert load_subject(run.subjects.get().pk).view.price.tiers == price_of(route.rates.earliest("id"), Decimal(0)).tiers != ()
+    assert receipt_document(run)["prices"][0]["pricing"]["tiers"][0]["output_microusd_per_mtok"] == "2400000"
+
+
 rates = st.decimals(min_value=0, max_value=10**9, places=6)
 
 
@@ -252,8 +292,43 @@ def test_ceiling_is_never_below_the_sum_of_worst_cases(
         max(prompt_bytes for prompt_bytes, _ in prompts),
         max(messages for _, messages in prompts),
     )
-    assert _ceiling(sizes, price, output_limit) >= sum(worst)
-    assert _least(sizes, price, output_limit) >= max(worst)
+    assert ceiling_of(sizes, price, output_limit) >= sum(worst)
+    assert least_of(sizes, price, output_limit) >= max(worst)
+
+
+@hypothesis_settings(max_examples=300)
+@given(
+    prompts=st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 20)), min_size=1, max_size=40),
+    output_limit=st.integers(1, 10**6),
+    levels=st.lists(st.tuples(rates, rates, rates), min_size=2, max_size=4),
+    bounds=st.lists(st.integers(1, 10**6), min_size=3, max_size=3, unique=True),
+    percent=st.decimals(min_value=0, max_value=100, places=3),
+)
+def test_ceiling_in_tiers_is_never_below_the_sum_of_worst_cases(
+    prompts: list[tuple[int, int]],
+    output_limit: int,
+    levels: list[tuple[Decimal, Decimal, Decimal]],
+    bounds: list[int],
+    percent: Decimal,
+) -> None:
+    tiers = tuple(Tier(bound, *level) for bound, level in zip(sorted(bounds), levels[1:], strict=False))
+    price = Price(None, *levels[0], percent, tiers)
+    worst = [worst_case(prompt_bytes, messages, output_limit, price) for prompt_bytes, messages in prompts]
+
+    def sizes(above: int, inner: tuple[PromptSizes, ...] = ()) -> PromptSizes:
+        reached = [prompt for prompt in prompts if worst_case_input_tokens(*prompt) > above]
+        return PromptSizes(
+            len(reached),
+            sum(prompt_bytes for prompt_bytes, _ in reached),
+            sum(messages for _, messages in reached),
+            max((prompt_bytes for prompt_bytes, _ in reached), default=0),
+            max((messages for _, messages in reached), default=0),
+            inner,
+        )
+
+    whole = sizes(0, tuple(sizes(tier.above_input_tokens) for tier in tiers))
+    assert ceiling_of(whole, price, output_limit) >= sum(worst)
+    assert least_of(whole, price, output_limit) >= max(worst)
 
 
 def _terms(made: Quote) -> dict[str, Any]:

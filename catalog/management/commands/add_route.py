@@ -11,6 +11,7 @@ from django.utils import timezone
 from catalog.actions import save_route
 from catalog.models import ModelRoute
 from catalog.queries import current_rate
+from catalog.rates import TIER_FORM, StatedTier, rates_document, read_tier
 from common.errors import Refused
 from workspaces.actors import SYSTEM
 
@@ -20,6 +21,13 @@ def decimal(text: str) -> Decimal:
         return Decimal(text)
     except InvalidOperation:
         raise ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def tier(text: str) -> StatedTier:
+    try:
+        return read_tier(text)
+    except Refused as refused:
+        raise ArgumentTypeError(refused.message) from None
 
 
 class Command(BaseCommand):
@@ -37,6 +45,14 @@ class Command(BaseCommand):
         parser.add_argument("--input-usd-per-mtok", required=True, type=decimal, help="price of a million input tokens; 0 for a free route")
         parser.add_argument("--output-usd-per-mtok", required=True, type=decimal)
         parser.add_argument("--cached-input-usd-per-mtok", type=decimal, help="default: the price of input")
+        parser.add_argument(
+            "--tier",
+            action="append",
+            default=[],
+            type=tier,
+            metavar=TIER_FORM.partition(" ")[0],
+            help=f"price of a whole call whose input is above so many tokens, USD a million tokens: {TIER_FORM}; may be repeated",
+        )
         parser.add_argument("--key-env", default="", help="name of the environment variable that holds the endpoint's key")
         parser.add_argument("--context-limit", type=int, help="tokens of prompt and answer together")
         parser.add_argument("--max-output-tokens", type=int)
@@ -56,6 +72,7 @@ class Command(BaseCommand):
                 context_limit=options["context_limit"],
                 max_output_tokens=options["max_output_tokens"],
                 name=options["name"],
+                tiers=options["tier"],
             )
         except Refused as refused:
             raise CommandError(f"{refused.code}: {refused.message}") from refused
@@ -65,7 +82,6 @@ class Command(BaseCommand):
 def printed(route: ModelRoute) -> dict[str, Any]:
     """The route and its current price; money in micro-USD as text."""
     rate = current_rate(route, timezone.now())
-    columns = ("input_microusd_per_mtok", "cached_input_microusd_per_mtok", "output_microusd_per_mtok")
     return {
         "id": route.route_id,
         "name": route.name,
@@ -74,7 +90,7 @@ def printed(route: ModelRoute) -> dict[str, Any]:
         "key_env": route.key_env,
         "context_limit": route.context_limit,
         "max_output_tokens": route.max_output_tokens,
-        "pricing": {column: format(getattr(rate, column).normalize(), "f") for column in columns} if rate else None,
+        "pricing": rates_document(rate) if rate else None,
         "rate_id": str(rate.public_id) if rate else None,
         "priced_at": rate.effective_at.isoformat() if rate else None,
     }
