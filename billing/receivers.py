@@ -2,11 +2,15 @@
 
 from typing import Any
 
+from django.db import transaction
 from django.dispatch import receiver
 
 from billing.actions import grant_welcome_credit
 from billing.ledger import wallet_id_of
 from billing.limits import adopt_key, key_left, set_key_ceiling
+from billing.models import Wallet
+from billing.payments.taking_back import collect_shortfalls
+from billing.signals import credit_returned
 from common.errors import Refused
 from workspaces.actors import Actor
 from workspaces.models import ApiKey, User, Workspace
@@ -43,3 +47,9 @@ def check_roll(sender: type[ApiKey], *, key: ApiKey, rolled_from: ApiKey, actor:
     other = key_left(key.workspace, str(rolled_from.lineage))
     if own is not None and (other is None or other > own):
         raise Refused("ceiling_exceeded", "A key rolls only keys that may spend no more than its own ceiling has left.")
+
+
+@receiver(credit_returned)
+def collect(sender: type[Wallet], *, workspace_id: int, **_: Any) -> None:
+    """Credit that comes in, or that nothing holds any more, is first taken for refunds that found too little. The sweep does it, too."""
+    transaction.on_commit(lambda: collect_shortfalls(workspace_id), robust=True)

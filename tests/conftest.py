@@ -20,6 +20,7 @@ from hypothesis import settings as hypothesis_settings
 
 from catalog.models import BenchmarkVersion, ModelRoute
 from tests import factories
+from tests.billing.stripe import stripe  # noqa: F401  (fixture)
 from tests.browser import _closed_connections, chromium, page  # noqa: F401  (fixtures)
 from tests.imports.github import github, github_app, github_connection, github_repo  # noqa: F401  (fixtures)
 from tests.imports.hub import hub, hub_repo, large_repo, nothing_is_left  # noqa: F401  (fixtures)
