@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from billing import webhooks
 from evalrouter_site import views
 from evalrouter_site.api.views import openapi
 
@@ -12,6 +13,7 @@ urlpatterns = [
     path("design", views.design, name="design"),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
+    path("webhooks/stripe", webhooks.stripe, name="stripe_webhook"),
     path("admin/", admin.site.urls),
     path("openapi.json", openapi, name="openapi"),
     path(".well-known/openapi.json", openapi),

@@ -8,6 +8,7 @@ Each line: the route, what kind it is, and the least role for each verb it takes
 - OBJECT: names an object of a workspace. Strangers get 404, whatever the verb.
 - CATALOG: names something of the catalog, which everyone may read where it is public and only its workspace where it is private.
 - STAFF: a page of the site's staff; nobody else finds it. Its own test says so.
+- SIGNED: told by another service, which signs what it says. Its own test says so.
 - MISSING: catches addresses that do not exist.
 """
 
@@ -17,12 +18,13 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from workspaces.enums import RANK, Role
 
-PUBLIC, FLOW, OWN, OBJECT, CATALOG, STAFF, MISSING = "PUBLIC", "FLOW", "OWN", "OBJECT", "CATALOG", "STAFF", "MISSING"
+PUBLIC, FLOW, OWN, OBJECT, CATALOG, STAFF, SIGNED, MISSING = "PUBLIC", "FLOW", "OWN", "OBJECT", "CATALOG", "STAFF", "SIGNED", "MISSING"
 
 TABLE = """
                                                                 PUBLIC  GET
 command                                                         PUBLIC  GET
 design                                                          STAFF
+webhooks/stripe                                                 SIGNED
 healthz                                                         PUBLIC  GET
 readyz                                                          PUBLIC  GET
 openapi.json                                                    PUBLIC  GET
