@@ -10,7 +10,7 @@ from unfold.decorators import action, display
 from billing.actions import grant_credit
 from billing.checking import ledger_differences
 from billing.forms import CreditForm
-from billing.models import Allowance, Budget, Hold, LedgerEntry, Wallet, WorkspaceLimit
+from billing.models import Allowance, BookCheck, Budget, Hold, LedgerEntry, SpendAlert, Wallet, WorkspaceLimit
 from common.admin import LargeReadOnlyAdmin, ReadOnlyAdmin
 from common.errors import Refused
 from common.forms import add_refusal
@@ -144,3 +144,24 @@ class WorkspaceLimitAdmin(ReadOnlyAdmin):
     list_select_related = ["workspace"]
     search_fields = ["workspace__name"]
     monthly = _usd("monthly_microusd", "At most a month")
+
+
+@admin.register(SpendAlert)
+class SpendAlertAdmin(ReadOnlyAdmin):
+    list_display = ["reached_at", "workspace", "month", "share", "used", "limit", "mailed_at"]
+    list_filter = ["percent"]
+    list_select_related = ["workspace"]
+    search_fields = ["workspace__name", "month"]
+    ordering = ["-id"]
+    used = _usd("used_microusd", "Used")
+    limit = _usd("limit_microusd", "Limit")
+
+    @display(description="Share", ordering="percent")
+    def share(self, alert: SpendAlert) -> str:
+        return f"{alert.percent}%"
+
+
+@admin.register(BookCheck)
+class BookCheckAdmin(ReadOnlyAdmin):
+    list_display = ["day", "started_at", "ended_at", "found"]
+    ordering = ["-day"]

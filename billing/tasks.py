@@ -3,8 +3,14 @@
 from celery import shared_task
 
 from billing.alerts import watch_spend
+from billing.bookkeeping import check_today
 
 
 @shared_task(name="billing.watch_spend")
 def watch() -> None:
     watch_spend()
+
+
+@shared_task(name="billing.check_books")
+def check_books() -> None:
+    check_today()

@@ -41,9 +41,12 @@ SECRET_KEY = env_str("SECRET_KEY") or ("" if PRODUCTION else local_secret(DATA_D
 SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
 CREDENTIAL_KEYS = env_list("CREDENTIAL_KEYS") or ([] if PRODUCTION else [local_secret(DATA_DIR / "credential_key")])
 """Secrets that connections' keys are encrypted under, newest first; the older ones still decrypt."""
+SIGNING_KEYS = env_list("SIGNING_KEYS") or ([] if PRODUCTION else [local_secret(DATA_DIR / "signing_key")])
+"""Secrets of the keys that sign bundles, newest first; what the older ones have signed still counts as ours."""
 
 if PRODUCTION:
-    for name, value in {"SECRET_KEY": SECRET_KEY, "CREDENTIAL_KEYS": CREDENTIAL_KEYS, "ALLOWED_HOSTS": ALLOWED_HOSTS}.items():
+    needed = {"SECRET_KEY": SECRET_KEY, "CREDENTIAL_KEYS": CREDENTIAL_KEYS, "SIGNING_KEYS": SIGNING_KEYS, "ALLOWED_HOSTS": ALLOWED_HOSTS}
+    for name, value in needed.items():
         if not value:
             raise ImproperlyConfigured(f"{name} must be set in production")
     if DEBUG:
@@ -346,6 +349,11 @@ CELERY_BEAT_SCHEDULE = {
     "imports.sweep_checks": {"task": "imports.sweep_checks", "schedule": 30.0, "options": {"expires": 30.0}},
     "imports.expire_drafts": {"task": "imports.expire_drafts", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "imports.sweep_files": {"task": "imports.sweep_files", "schedule": 24 * 3600.0},
+    "billing.check_books": {
+        "task": "billing.check_books",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },  # once a day: billing.bookkeeping
     "billing.watch_spend": {"task": "billing.watch_spend", "schedule": 60.0, "options": {"expires": 60.0}},
     "billing.sweep_payments": {"task": "billing.sweep_payments", "schedule": 60.0, "options": {"expires": 60.0}},
     "common.forget_answers": {"task": "common.forget_answers", "schedule": 3600.0, "options": {"expires": 3600.0}},

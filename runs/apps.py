@@ -5,4 +5,4 @@ class RunsConfig(AppConfig):
     name = "runs"
 
     def ready(self) -> None:
-        from runs import receivers  # noqa: F401
+        from runs import books, receivers  # noqa: F401

@@ -8,8 +8,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
+from billing.bookkeeping import last_check
 from evalrouter_site.staff import waiting
-from evalrouter_site.templatetags.evalrouter import status_words
+from evalrouter_site.templatetags.evalrouter import date_words, status_words
 from runs.models import Run
 from runs.wording import interruption_words, phase_words
 
@@ -65,13 +66,22 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         cards.append(_card("New people", "within the last week", "workspaces_user", "joined=week", waiting.new_people(now)))
         context |= {"shows_people": True, "people": list(waiting.newest_people()[:MOST_LISTED])}
     if may("billing.view_wallet"):
-        cards.append(Card("Books", "does every balance add up?", reverse("admin:billing_wallet_check_books")))
+        cards.append(_books())
     return {**context, "title": "What waits", "cards": cards}
 
 
 def _card(title: str, note: str, model: str, query: str, rows: QuerySet[Any], *, is_urgent: bool = False) -> Card:
     """A card over the rows that the admin's list of the model shows with that query."""
     return Card(title, note, f"{reverse(f'admin:{model}_changelist')}?{query}", rows.count(), is_urgent)
+
+
+def _books() -> Card:
+    """What the last daily check of the books found; without one, the way to a check."""
+    check = last_check()
+    if check is None:
+        return Card("Books", "does every balance add up?", reverse("admin:billing_wallet_check_books"))
+    found = f"difference{'' if check.found == 1 else 's'} found by the check of {date_words(check.started_at)}"
+    return Card("Books", found, reverse("admin:billing_bookcheck_change", args=[check.pk]), check.found, is_urgent=True)
 
 
 def _line(run: Run, state: str, why: str, at: Any) -> Line:

@@ -48,6 +48,8 @@ GROUPS = (
             ("Budgets", "savings", "billing.Budget"),
             ("Allowances", "speed", "billing.Allowance"),
             ("Monthly limits", "event_repeat", "billing.WorkspaceLimit"),
+            ("Budget alerts", "notifications", "billing.SpendAlert"),
+            ("Checks of the books", "fact_check", "billing.BookCheck"),
         ),
     ),
     (
