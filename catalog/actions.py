@@ -1,7 +1,7 @@
 """Every write of the catalog. Public benchmarks and routes are the platform's; private benchmarks are their workspace's."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.text import slugify
 
-from catalog.enums import Capability, VersionState
+from catalog.enums import Capability, UsageQuirk, VersionState
 from catalog.manifests import TaskRow, digest_of
 from catalog.models import Benchmark, BenchmarkVersion, DataFile, ModelRoute, Provider, RouteRate, RouteRateTier
 from catalog.queries import current_rate
@@ -35,6 +35,7 @@ __all__ = [
     "retire_version",
     "save_route",
     "set_route_terms",
+    "set_usage_quirks",
 ]
 
 
@@ -247,6 +248,23 @@ def set_route_terms(
                 setattr(route, field, value)
             route.save(update_fields=list(changed))
             record(actor, "route.changed", route.route_id, workspace=None, **changed)
+    return route
+
+
+def set_usage_quirks(route: ModelRoute, *, actor: Actor, names: Collection[str]) -> ModelRoute:
+    """Say how the route's endpoint counts tokens where it differs from OpenAI (`UsageQuirk`); none: as OpenAI does.
+
+    It holds for calls that begin from now on, also of runs that exist. Raises Refused `invalid_usage_quirk`.
+    """
+    require(is_platform_staff(actor), "Only platform staff sets routes and rates.")
+    if unknown := sorted(set(names) - set(UsageQuirk.values)):
+        raise Refused("invalid_usage_quirk", f"{unknown[0]!r} is none of {', '.join(UsageQuirk.values)}.")
+    with transaction.atomic():
+        route = ModelRoute.objects.select_for_update().get(pk=route.pk)
+        if set(route.usage_quirks) != set(names):
+            route.quirks = {**route.quirks, "usage": dict.fromkeys(sorted(names), True)}
+            route.save(update_fields=["quirks"])
+            record(actor, "route.changed", route.route_id, workspace=None, usage_quirks=sorted(names))
     return route
 
 

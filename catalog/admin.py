@@ -195,6 +195,7 @@ class ModelRouteAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
         ("Price, USD a million tokens", {"fields": ["input_usd_per_mtok", "cached_usd_per_mtok", "output_usd_per_mtok", "tiers"]}),
         ("What is called", {"fields": ["endpoint", "upstream_model", "key_env"]}),
         ("What it takes", {"fields": ["context_limit", "max_output_tokens", "reasoning_efforts", "takes_reasoning_budget"]}),
+        ("How it counts", {"fields": ["usage_quirks"]}),
     ]
     inlines = [RateInline]
 
@@ -206,6 +207,7 @@ class ModelRouteAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
+        form.base_fields["usage_quirks"].initial = obj.usage_quirks if obj is not None else []
         if obj is not None and (rate := queries.current_rate(obj, timezone.now())) is not None:
             columns = {"input_usd_per_mtok": "input", "cached_usd_per_mtok": "cached_input", "output_usd_per_mtok": "output"}
             for field, column in columns.items():
@@ -240,6 +242,7 @@ class ModelRouteAdmin(SimpleHistoryAdmin, PlainAdmin):  # type: ignore[misc]
             reasoning_efforts=given["reasoning_efforts"],
             takes_reasoning_budget=given["takes_reasoning_budget"],
         )
+        actions.set_usage_quirks(saved, actor=actor, names=given["usage_quirks"])
         obj.pk = saved.pk
 
     def view_on_site(self, route: ModelRoute) -> str:

@@ -44,3 +44,10 @@ class RouteState(models.TextChoices):
     ACTIVE = "active", "Active"
     PAUSED = "paused", "Paused"
     RETIRED = "retired", "Retired"
+
+
+class UsageQuirk(models.TextChoices):
+    """How an endpoint counts tokens, where it differs from OpenAI and its own total does not show it."""
+
+    INPUT_EXCLUDES_CACHED = "input_excludes_cached", "Input leaves out cached tokens"
+    OUTPUT_EXCLUDES_REASONING = "output_excludes_reasoning", "Output leaves out reasoning tokens"

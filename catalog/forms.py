@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminDecimalFieldWidget, UnfoldAdminTextareaWidget
 
+from catalog.enums import UsageQuirk
 from catalog.models import ModelRoute
 from catalog.rates import MAX_USD_PER_MTOK, TIER_FORM, StatedTier, microusd_rates, read_tier, tier_columns
 from catalog.routes import check_route
@@ -42,6 +43,14 @@ class RouteForm(forms.ModelForm):  # type: ignore[type-arg]
     )
     reasoning_efforts = forms.MultipleChoiceField(
         choices=[(effort, effort) for effort in EFFORTS], required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
+
+    usage_quirks = forms.MultipleChoiceField(
+        label="How the endpoint counts tokens",
+        help_text="Only where it differs from OpenAI and its total does not show it.",
+        choices=UsageQuirk.choices,
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
     )
 
     class Meta:

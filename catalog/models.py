@@ -163,7 +163,9 @@ class ModelRoute(models.Model):
     """Efforts that the route takes, such as ["low", "medium", "high"]; empty where it takes none."""
     takes_reasoning_budget = models.BooleanField(default=False)
     quirks = models.JSONField(default=dict, blank=True)
-    """What the endpoint was seen to refuse: {"limit_name": "max_completion_tokens", "left_out": ["temperature"]}."""
+    """What the endpoint was seen to refuse, {"limit_name": "max_completion_tokens", "left_out": ["temperature"]}, and how staff know it to
+    count tokens, {"usage": {"input_excludes_cached": true, "output_excludes_reasoning": true}}.
+    """
     state = models.CharField(max_length=10, choices=RouteState.choices, default=RouteState.ACTIVE)
     created_at = models.DateTimeField(default=timezone.now)
     history = HistoricalRecords(excluded_fields=["quirks"])
@@ -173,6 +175,12 @@ class ModelRoute(models.Model):
 
     def __str__(self) -> str:
         return self.route_id
+
+    @property
+    def usage_quirks(self) -> list[str]:
+        """The names in `quirks` of how its endpoint counts tokens."""
+        usage = self.quirks.get("usage")
+        return sorted(name for name, is_so in usage.items() if is_so is True) if isinstance(usage, dict) else []
 
 
 class RouteRate(models.Model):

@@ -205,12 +205,18 @@ async def _complete(target: Target, request: ChatRequest) -> ChatReply:
 
 
 def remember_quirks(owner: ModelRoute | Connection, quirks: dict[str, Any]) -> None:  # lint: actors (nobody decides it)
-    """Keep what an endpoint was seen to refuse, so that the next run need not find out again. Figures nobody chose: no audit entry."""
+    """Keep what an endpoint was seen to refuse, so that the next run need not find out again. Figures nobody chose: no audit entry.
+
+    How a route counts tokens is not seen but said by staff: that stays as it is stored now, whatever the caller read before.
+    """
     if quirks == owner.quirks:
         return
     if isinstance(owner, Connection):
         Connection.objects.filter(pk=owner.pk, revision=owner.revision).update(quirks=quirks)
     else:
+        stored = ModelRoute.objects.values_list("quirks", flat=True).get(pk=owner.pk)
+        said = {"usage": stored["usage"]} if "usage" in stored else {}
+        quirks = {name: value for name, value in quirks.items() if name != "usage"} | said
         ModelRoute.objects.filter(pk=owner.pk).update(quirks=quirks)
     owner.quirks = dict(quirks)
 

@@ -27,6 +27,7 @@ class Target:
     """Where a model answers.
 
     `quirks` is the caller's own copy of what the endpoint was seen to refuse ({"limit_name", "left_out"}); it changes when more is seen.
+    Beside that it may say how the endpoint counts tokens ({"usage": …}, see `gateway.usage`).
     """
 
     endpoint: str

@@ -156,7 +156,14 @@ def _understand(
         document = load_json(body)
         if isinstance(document, dict) and (document.get("error") or _choice_failed(document)):
             raise _error(target, status, read_complaint(_failed_part(document)), headers, parameters)
-        return read_reply(document, status=status, messages=request.messages, parameters=parameters, output_limit=request.max_output_tokens)
+        return read_reply(
+            document,
+            status=status,
+            messages=request.messages,
+            parameters=parameters,
+            output_limit=request.max_output_tokens,
+            quirks=target.quirks,
+        )
     except Unreadable as error:
         message = _presentable(target, f"The endpoint answered with {error}")
         raise CallError(ErrorCode.MALFORMED, message, status=status, retry_after=retry_after(headers)) from error

@@ -2,15 +2,16 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 
 from gateway.chat import ChatReply, Message
+from gateway.metering import worst_case_input_tokens
+from gateway.usage import Counts, read_usage
 
-MAX_TOKENS = 100_000_000
-"""No model takes or gives as many: a larger count is nonsense and counts as missing."""
+NO_QUIRKS: Mapping[str, Any] = {}
 MAX_NAME_LENGTH = 200
 MAX_REASON_LENGTH = 30
 
@@ -42,8 +43,6 @@ _FINISH_REASONS = {
 _THINKING = re.compile(r"<(/?)(?:seed:)?think(?:ing)?>|\[(/?)THINK\]|◁(/?)think▷", re.IGNORECASE)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _REASONING_PARTS = frozenset({"thinking", "reasoning", "reasoning_content", "redacted_thinking"})
-_INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
-_OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
 _MAX_DEPTH = 4
 
 
@@ -79,8 +78,19 @@ def describe_body(body: bytes) -> str:
     return f"not JSON: {text}"
 
 
-def read_reply(document: Any, *, status: int, messages: Sequence[Message], parameters: dict[str, Any], output_limit: int) -> ChatReply:
-    """The reply in a completion's document. Raises `Unreadable` where there is no answer to read, not even an empty one."""
+def read_reply(
+    document: Any,
+    *,
+    status: int,
+    messages: Sequence[Message],
+    parameters: dict[str, Any],
+    output_limit: int,
+    quirks: Mapping[str, Any] = NO_QUIRKS,
+) -> ChatReply:
+    """The reply in a completion's document. Raises `Unreadable` where there is no answer to read, not even an empty one.
+
+    `quirks` are the target's: how its endpoint counts tokens, where that is known.
+    """
     choices = document.get("choices") if isinstance(document, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise Unreadable("a reply without choices")
@@ -103,7 +113,13 @@ def read_reply(document: Any, *, status: int, messages: Sequence[Message], param
         status=status,
         parameters=parameters,
     )
-    _read_usage(reply, document.get("usage"), messages, output_limit)
+    counts = read_usage(
+        document.get("usage"),
+        quirks=quirks,
+        most_input=lambda: worst_case_input_tokens(_bytes_of(messages), len(messages)),
+        output_limit=output_limit,
+    )
+    _note_usage(reply, counts, messages)
     if not reply.finish_reason and not reply.is_estimated and reply.output_tokens >= output_limit:
         reply.finish_reason = "length"
     return reply
@@ -203,61 +219,23 @@ def _read_finish_reason(value: Any) -> str:
     return known
 
 
-def _count(value: Any) -> int | None:
-    """A token count, or None where it is missing or nonsense."""
-    if value is None or isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    if not isinstance(value, int | float) or not 0 <= value <= MAX_TOKENS:
-        return None
-    return int(value)
+def _bytes_of(messages: Sequence[Message]) -> int:
+    return sum(len(message["content"].encode()) for message in messages)
 
 
-def _detail(usage: dict[str, Any], groups: tuple[str, str], name: str, *others: str) -> int:
-    """A count that stands in a group of details, or beside the other counts under its own or another name; 0 where nobody gives it."""
-    details = usage.get(groups[0]) or usage.get(groups[1])
-    if isinstance(details, dict) and (count := _count(details.get(name))):
-        return count
-    for other in others:
-        if other in usage and (count := _count(usage[other])):
-            return count
-    return 0
-
-
-def _read_usage(reply: ChatReply, usage: Any, messages: Sequence[Message], output_limit: int) -> None:
-    """Fill in the counts: input with cached, output with reasoning. What is missing or cannot be is estimated and marked."""
-    if not isinstance(usage, dict):
-        usage = {}
-    given_input = _count(usage.get("prompt_tokens", usage.get("input_tokens")))
-    given_output = _count(usage.get("completion_tokens", usage.get("output_tokens")))
-    cached = _detail(usage, _INPUT_DETAILS, "cached_tokens", "cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
-    if given_input is not None and "prompt_tokens" not in usage and "cache_read_input_tokens" in usage:
-        # Where the counts are named like this, the input counts neither what was read from the cache nor what was written to it.
-        given_input += cached + (_count(usage.get("cache_creation_input_tokens")) or 0)
-    reasoning = _detail(usage, _OUTPUT_DETAILS, "reasoning_tokens", "reasoning_tokens")
-    total = _count(usage.get("total_tokens"))
-    if given_output is not None:
-        beyond = total - given_input - given_output if total is not None and given_input is not None else 0
-        if reasoning and (reasoning > given_output or beyond == reasoning):
-            given_output += reasoning
-        elif not reasoning and 0 < beyond <= output_limit - given_output:
-            # Some count thinking in the total alone. No more than the limit allows is believed.
-            reasoning = beyond
-            given_output += beyond
+def _note_usage(reply: ChatReply, counts: Counts, messages: Sequence[Message]) -> None:
+    """Take over the counts. What is missing or cannot be is estimated and marked."""
+    given_input, cached, given_output, reasoning = counts
     if not given_input:
-        given_input, cached = estimate_tokens(sum(len(message["content"].encode()) for message in messages)), 0
+        given_input, cached = estimate_tokens(_bytes_of(messages)), 0
         reply.is_estimated = True
     if given_output is None or (given_output == 0 and (reply.text or reply.reasoning)):
-        given_output = estimate_tokens(len(reply.text.encode()) + len(reply.reasoning.encode()))
+        given_output, reasoning = estimate_tokens(len(reply.text.encode()) + len(reply.reasoning.encode())), 0
         reply.is_estimated = True
     reply.input_tokens = given_input
-    reply.cached_input_tokens = min(cached, given_input)
+    reply.cached_input_tokens = cached
     reply.output_tokens = given_output
-    reply.reasoning_tokens = min(reasoning, given_output)
+    reply.reasoning_tokens = reasoning
 
 
 def estimate_tokens(byte_count: int) -> int:

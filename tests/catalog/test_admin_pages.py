@@ -108,6 +108,17 @@ def test_changed_price_is_a_new_dated_one_and_an_unchanged_one_is_none(staff: Us
     assert (RouteRate.objects.count(), newest and newest.output_microusd_per_mtok) == (2, Decimal(2_000_000))
 
 
+def test_how_an_endpoint_counts_is_set_and_shown_again(staff: User, sign_in: SignIn) -> None:
+    client = sign_in(staff)
+    client.post("/admin/catalog/modelroute/add/", route_form(usage_quirks=["output_excludes_reasoning"]))
+    route = ModelRoute.objects.get()
+    assert route.quirks == {"usage": {"output_excludes_reasoning": True}}
+    page = client.get(f"/admin/catalog/modelroute/{route.pk}/change/")
+    assert page.context["adminform"].form.fields["usage_quirks"].initial == ["output_excludes_reasoning"]
+    client.post(f"/admin/catalog/modelroute/{route.pk}/change/", route_form())
+    assert ModelRoute.objects.get().usage_quirks == []
+
+
 def test_price_with_tiers_is_given_in_one_form_and_shown_again(staff: User, sign_in: SignIn) -> None:
     client = sign_in(staff)
     client.post("/admin/catalog/modelroute/add/", route_form(tiers="500,000: 1 : 3\n\n200000:0.8:2.4:0.08\n"))

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 
-from catalog.actions import save_route
+from catalog.actions import save_route, set_usage_quirks
 from catalog.models import ModelRoute, Provider, RouteRate
 from catalog.rates import RATES, StatedTier, read_tier, written_tier
 from common.errors import Forbidden, Refused
@@ -193,6 +193,27 @@ def test_the_command_prints_one_json_object_and_is_idempotent(db: None) -> None:
         "priced_at": rate.effective_at.isoformat(),
     }
     assert (outputs[0].getvalue(), outputs[0].getvalue().count("\n")) == (outputs[1].getvalue(), 1)
+
+
+def test_how_an_endpoint_counts_is_said_by_staff_and_kept_until_it_is_another(db: None, owner: User) -> None:
+    route = saved()
+    ModelRoute.objects.update(quirks={"limit_name": "max_completion_tokens"})
+    names = ["output_excludes_reasoning", "input_excludes_cached"]
+    counted = {"limit_name": "max_completion_tokens", "usage": {"input_excludes_cached": True, "output_excludes_reasoning": True}}
+    assert set_usage_quirks(route, actor=SYSTEM, names=names).quirks == counted
+    set_usage_quirks(route, actor=SYSTEM, names=names)
+    assert AuditEntry.objects.filter(action="route.changed").count() == 1
+    assert saved(name="Small").usage_quirks == sorted(names)
+    assert set_usage_quirks(route, actor=SYSTEM, names=[]).quirks == {"limit_name": "max_completion_tokens", "usage": {}}
+    with pytest.raises(Refused, match="is none of"):
+        set_usage_quirks(route, actor=SYSTEM, names=["counts_twice"])
+    with pytest.raises(Forbidden):
+        set_usage_quirks(route, actor=actor_of_user(owner), names=names)
+    call_command(
+        "add_route", "a/b", "--endpoint=http://127.0.0.1/v1", "--model=m", "--input-usd-per-mtok=1", "--output-usd-per-mtok=1",
+        "--usage-quirk=output_excludes_reasoning", stdout=io.StringIO(),
+    )  # fmt: skip
+    assert ModelRoute.objects.get(route_id="a/b").usage_quirks == ["output_excludes_reasoning"]
 
 
 @pytest.mark.parametrize("price", ["-1", "free", "inf"])

@@ -92,6 +92,18 @@ def test_quirks_are_remembered_for_routes_and_connections(workspace: Workspace) 
         assert owner.quirks == RENAMED
 
 
+def test_what_staff_say_of_a_route_is_not_lost_to_what_a_run_has_learned(workspace: Workspace) -> None:
+    said = {"usage": {"output_excludes_reasoning": True}}
+    route, gone = make_route(), make_route(quirks=said)
+    type(route).objects.filter(pk=route.pk).update(quirks=said)
+    type(gone).objects.filter(pk=gone.pk).update(quirks={})
+    for owner, stored in ((route, {**RENAMED, **said}), (gone, RENAMED)):
+        remember_quirks(owner, {**owner.quirks, **RENAMED})
+        owner.refresh_from_db()
+
+        assert owner.quirks == stored
+
+
 def test_quirks_of_an_older_revision_are_not_kept(workspace: Workspace) -> None:
     connection = make_connection(workspace)
     type(connection).objects.filter(pk=connection.pk).update(revision=2)

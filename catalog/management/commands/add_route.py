@@ -8,7 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from catalog.actions import save_route
+from catalog.actions import save_route, set_usage_quirks
+from catalog.enums import UsageQuirk
 from catalog.models import ModelRoute
 from catalog.queries import current_rate
 from catalog.rates import TIER_FORM, StatedTier, rates_document, read_tier
@@ -53,6 +54,12 @@ class Command(BaseCommand):
             metavar=TIER_FORM.partition(" ")[0],
             help=f"price of a whole call whose input is above so many tokens, USD a million tokens: {TIER_FORM}; may be repeated",
         )
+        parser.add_argument(
+            "--usage-quirk",
+            action="append",
+            choices=UsageQuirk.values,
+            help="how the endpoint counts tokens, where it differs from OpenAI; may be repeated; without it, what was set before stays",
+        )
         parser.add_argument("--key-env", default="", help="name of the environment variable that holds the endpoint's key")
         parser.add_argument("--context-limit", type=int, help="tokens of prompt and answer together")
         parser.add_argument("--max-output-tokens", type=int)
@@ -74,6 +81,8 @@ class Command(BaseCommand):
                 name=options["name"],
                 tiers=options["tier"],
             )
+            if options["usage_quirk"]:
+                route = set_usage_quirks(route, actor=SYSTEM, names=options["usage_quirk"])
         except Refused as refused:
             raise CommandError(f"{refused.code}: {refused.message}") from refused
         self.stdout.write(json.dumps(printed(route), ensure_ascii=False))
