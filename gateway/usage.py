@@ -49,6 +49,8 @@ def read_usage(usage: Any, *, quirks: Mapping[str, Any], most_input: Callable[[]
             given_input = total - given_output
     if given_input is None or given_output is None:
         total = None
+    elif given_input + given_output == total and cached <= given_input and reasoning <= given_output:
+        return Counts(given_input, cached, given_output, reasoning)  # the total proves that both are counted, as it mostly does
     stated = quirks.get("usage")
     stated = stated if isinstance(stated, dict) else {}
     written = _first(usage, "cache_creation_input_tokens") or 0
