@@ -1,9 +1,11 @@
-"""Money under random orders of grants, corrections, limits, starts, batches, dead leases and ends: after each step the books add up.
+"""Money under random orders of grants, purchases, refunds, disputes, limits, keys that make keys, starts, batches, dead leases, ends and
+continued work: after each step the books add up.
 
 The machine drives the functions that runs use and keeps its own, much simpler account of what must have come of it. Its leases are
 slices in a list, as the engine's shards hold them.
 """
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
@@ -19,13 +21,19 @@ from billing.actions import grant_credit
 from billing.budgets import Charge, Want, close_budget, lock_budget, open_budget, settle_and_reserve, spendable
 from billing.checking import ledger_differences
 from billing.enums import AllowanceKind
-from billing.limits import set_key_ceiling, set_workspace_limit
-from billing.models import Allowance, Budget, Hold, LedgerEntry, Wallet
-from common.errors import Conflict, PaymentRequired
+from billing.limits import key_left, set_key_ceiling, set_key_month, set_workspace_limit
+from billing.models import Allowance, Budget, Hold, KeyLimit, LedgerEntry, Wallet
+from common.errors import Conflict, PaymentRequired, Refused
 from tests.factories import make_key, make_workspace
-from workspaces.actors import SYSTEM
+from tests.runs.money_payments import PAYMENT_EVENTS, PAYMENT_NAMES, Payments
+from workspaces.actions import create_api_key
+from workspaces.actors import SYSTEM, actor_of_key
+from workspaces.enums import Scope
 
-REFUSALS = {"insufficient_credit", "key_ceiling_reached", "workspace_budget_reached"}
+REFUSALS = {"insufficient_credit", "key_ceiling_reached", "key_month_reached", "workspace_budget_reached"}
+MOST_KEYS = 6
+EXAMPLES = int(os.environ.get("MONEY_EXAMPLES", "10"))
+"""`make soak` tries more."""
 amounts = st.integers(1, 2_000)
 some = st.integers(0, 1_000)
 """Which one of a list: taken modulo its length."""
@@ -35,7 +43,7 @@ quotes = st.fixed_dictionaries(
         "cap": st.sampled_from([None, 2_000, 500, None, 1_000, 100]),
         "ceiling": st.sampled_from([4_000, 900, 2_001, 300, 1_500, 100, 0]),
         "minimum": st.integers(1, 200),
-        "key": st.none() | st.integers(0, 1),
+        "key": st.none() | some,
     }
 )
 wants = st.lists(st.tuples(st.integers(100, 1_500), st.integers(1, 150)), min_size=1, max_size=3)
@@ -49,7 +57,9 @@ hand_ins = st.fixed_dictionaries(
 EVENTS: list[tuple[str, st.SearchStrategy[dict[str, Any]]]] = [
     ("grant", st.fixed_dictionaries({"amount": amounts, "again": some})),
     ("correct", st.fixed_dictionaries({"amount": amounts})),
-    ("limit_key", st.fixed_dictionaries({"key": st.integers(0, 1), "ceiling": limits})),
+    ("limit_key", st.fixed_dictionaries({"key": some, "ceiling": limits})),
+    ("limit_key_month", st.fixed_dictionaries({"key": some, "limit": limits})),
+    ("make_key", st.fixed_dictionaries({"maker": some, "ceiling": limits})),
     ("limit_month", st.fixed_dictionaries({"limit": limits})),
     ("end_month", st.just({})),
     ("start", st.fixed_dictionaries({"wanted": quotes})),
@@ -58,6 +68,8 @@ EVENTS: list[tuple[str, st.SearchStrategy[dict[str, Any]]]] = [
     *[("hand_in", hand_ins)] * 6,
     ("lose_lease", st.fixed_dictionaries({"which": some, "lease": some})),
     ("finalize", st.fixed_dictionaries({"which": some, "wrong": st.integers(0, 50)})),
+    ("go_on", st.fixed_dictionaries({"which": some, "key": st.none() | some})),
+    *PAYMENT_EVENTS,
 ]
 """What may happen, and with what; a name that stands twice happens twice as often."""
 
@@ -81,13 +93,15 @@ class Quote:
         return sum(map(sum, self.charges))
 
 
-class Money(RuleBasedStateMachine):
+class Money(Payments, RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.example = transaction.atomic()
         self.example.__enter__()
         self.workspace = make_workspace()
         self.keys = [make_key(self.workspace)[0] for _ in range(2)]
+        self.makers: dict[int, int] = {}
+        self.begin_payments()
         self.granted = 0
         self.grants: list[tuple[str, int]] = []
         self.quotes: list[Quote] = []
@@ -99,6 +113,7 @@ class Money(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.clock.stop()
+        self.end_payments()
         transaction.set_rollback(True)
         self.example.__exit__(None, None, None)
 
@@ -122,11 +137,20 @@ class Money(RuleBasedStateMachine):
 
     def everything(self) -> list[Any]:
         """All rows of money, to see that nothing has changed."""
-        return [list(model.objects.order_by("pk").values()) for model in (Wallet, LedgerEntry, Hold, Budget, Allowance)]
+        return [list(model.objects.order_by("pk").values()) for model in (Wallet, LedgerEntry, Hold, Budget, Allowance, KeyLimit)]
 
-    def taken_of_month(self, month: str) -> int:
-        row = Allowance.objects.filter(workspace=self.workspace, kind=AllowanceKind.WORKSPACE_BUDGET, subject=month).first()
-        return row.reserved_microusd + row.spent_microusd if row else 0
+    def taken(self) -> dict[str, int]:
+        """What each month has taken, the workspace's and the keys', by subject."""
+        rows = Allowance.objects.filter(workspace=self.workspace).exclude(kind=AllowanceKind.KEY_CEILING)
+        return {row.subject: row.reserved_microusd + row.spent_microusd for row in rows}
+
+    def older(self, key: int | None) -> list[int]:
+        """The key and those that it comes from."""
+        found: list[int] = []
+        while key is not None:
+            found.append(key)
+            key = self.makers.get(key)
+        return found
 
     @initialize(amount=st.integers(500, 6_000), first=st.lists(quotes, min_size=1, max_size=3))
     def begin(self, amount: int, first: list[dict[str, Any]]) -> None:
@@ -141,6 +165,8 @@ class Money(RuleBasedStateMachine):
             getattr(self, name)(**given)
             self.check_wallet()
             self.check_runs()
+            if name in PAYMENT_NAMES:
+                self.check_payments()
 
     # Credit and limits
 
@@ -167,10 +193,35 @@ class Money(RuleBasedStateMachine):
     def limit_key(self, key: int, ceiling: int | None) -> None:
         before = self.everything()
         try:
-            set_key_ceiling(self.keys[key], actor=SYSTEM, ceiling_microusd=ceiling)
+            set_key_ceiling(self.keys[key % len(self.keys)], actor=SYSTEM, ceiling_microusd=ceiling)
         except Conflict as refused:
             assert refused.code == "ceiling_below_spend"
             assert self.everything() == before
+
+    def limit_key_month(self, key: int, limit: int | None) -> None:
+        set_key_month(self.keys[key % len(self.keys)], actor=SYSTEM, monthly_microusd=limit)
+
+    def make_key(self, maker: int, ceiling: int | None) -> None:
+        """A key makes another, whose ceiling is no more than its own has left."""
+        if len(self.keys) == MOST_KEYS:
+            return
+        maker %= len(self.keys)
+        left = key_left(self.workspace, str(self.keys[maker].lineage))
+        before = self.everything()
+        try:
+            made, _ = create_api_key(
+                self.workspace, actor=actor_of_key(self.keys[maker]), label="made", scopes=list(Scope), spend_ceiling_microusd=ceiling
+            )
+        except Refused as refused:
+            assert refused.code == "ceiling_exceeded"
+            assert left is not None
+            assert ceiling is None or ceiling > left
+            assert self.everything() == before
+            return
+        assert left is None or (ceiling is not None and ceiling <= left)
+        self.makers[len(self.keys)] = maker
+        self.keys.append(made)
+        event(f"a key that {len(self.older(maker))} stand behind")
 
     def limit_month(self, limit: int | None) -> None:
         self.limit = limit
@@ -184,20 +235,27 @@ class Money(RuleBasedStateMachine):
     def start(self, wanted: dict[str, Any]) -> None:
         """Quote and start. A quote costs nothing; a start that is refused leaves nothing behind."""
         least = min(wanted["minimum"], wanted["ceiling"], wanted["ceiling"] if wanted["cap"] is None else wanted["cap"])
-        quote = Quote(**{**wanted, "minimum": least}, source=f"run:{self.workspace.public_id}:{len(self.runs)}", month=self.month)
-        before, taken, available = self.everything(), self.taken_of_month(self.month), self.wallet.available_microusd
+        key = None if wanted["key"] is None else wanted["key"] % len(self.keys)
+        quote = Quote(
+            **{**wanted, "minimum": least, "key": key}, source=f"run:{self.workspace.public_id}:{len(self.runs)}", month=self.month
+        )
+        before, taken, wallet = self.everything(), self.taken(), self.wallet
         try:
             budget = self.open(quote)
         except PaymentRequired as refused:
+            event(f"start refused: {refused.code}")
+            assert self.everything() == before
+            assert (refused.code == "wallet_disputed") == wallet.is_disputed
+            if wallet.is_disputed:
+                return
             assert quote.ceiling
             assert refused.code in REFUSALS
             assert int(refused.details["left_microusd"]) < int(refused.details["needed_microusd"])
-            assert self.everything() == before
-            event(f"start refused: {refused.code}")
             return
-        assert budget.bound_microusd <= min(quote.ceiling, quote.ceiling if quote.cap is None else quote.cap, available)
+        assert not wallet.is_disputed
+        assert budget.bound_microusd <= min(quote.ceiling, quote.ceiling if quote.cap is None else quote.cap, wallet.available_microusd)
         self.runs.append(quote)
-        self.check_month(quote, taken)
+        self.check_months(taken)
         with pytest.raises((IntegrityError, PaymentRequired)):  # a source has one budget
             self.open(quote)
 
@@ -245,6 +303,13 @@ class Money(RuleBasedStateMachine):
         assert self.everything() == before
         event("finalized, having spent" if run.spent else "finalized")
 
+    def go_on(self, which: int, key: int | None) -> None:
+        """What an ended run has left is continued as a new one, under another key it may be."""
+        ended = [run for run in self.runs if run.is_closed and run.ceiling > run.spent]
+        if ended:
+            run = ended[which % len(ended)]
+            self.start({"cap": run.cap, "ceiling": run.ceiling - run.spent, "minimum": 1, "key": key})
+
     def open(self, quote: Quote) -> Budget:
         with transaction.atomic():
             return open_budget(
@@ -259,7 +324,7 @@ class Money(RuleBasedStateMachine):
     def batch(self, run: Quote, *, wants: list[tuple[int, int]] | None = None, settled: int = 0, returned: int = 0) -> None:
         wants = [(max(amount, least), least) for amount, least in wants or []]
         event("batch without a cap" if run.cap is None else "batch")
-        taken = self.taken_of_month(run.month)
+        taken = self.taken()
         with transaction.atomic():
             budget = lock_budget(run.source)
             granted = settle_and_reserve(budget, settled=settled, returned=returned, wants=[Want(*want) for want in wants])
@@ -269,17 +334,19 @@ class Money(RuleBasedStateMachine):
             assert wants[-1][1] > spendable(Budget.objects.get(source=run.source))[0]
             event("refused a slice")
         run.slices += [got for got in granted if got]
-        self.check_month(run, taken)
+        self.check_months(taken)
 
     def close(self, run: Quote, wrong: int = 0) -> None:
         charges = [Charge(f"{run.source}:{n}", f"Subject {n}", usage + wrong, fee) for n, (usage, fee) in enumerate(run.charges)]
         with transaction.atomic():
             close_budget(run.source, charges=charges)
 
-    def check_month(self, run: Quote, taken_before: int) -> None:
+    def check_months(self, before: dict[str, int]) -> None:
         """A month takes more only within the limit that holds now."""
-        taken = self.taken_of_month(run.month)
-        assert taken <= taken_before or self.limit is None or taken <= self.limit
+        limits = {str(limit.lineage): limit.monthly_microusd for limit in KeyLimit.objects.filter(workspace=self.workspace)}
+        for subject, taken in self.taken().items():
+            limit = limits.get(subject.partition(":")[0]) if ":" in subject else self.limit
+            assert taken <= before.get(subject, 0) or limit is None or taken <= limit
 
     # After each step
 
@@ -287,15 +354,17 @@ class Money(RuleBasedStateMachine):
     def books_add_up(self) -> None:
         assert ledger_differences() == []
         self.check_keys()
+        self.check_payments()
 
     # The machine's own account
 
     def check_wallet(self) -> None:
-        """The balance is what came in less what finished runs spent, and covers what is held."""
+        """The balance is what came in less what finished runs spent, and covers what is held, but for disputes."""
         wallet = self.wallet
         entries = LedgerEntry.objects.filter(wallet=wallet).aggregate(total=Sum("amount_microusd"))["total"] or 0
-        assert wallet.balance_microusd == entries == self.granted - sum(run.spent for run in self.runs if run.is_closed)
-        assert 0 <= wallet.held_microusd <= wallet.balance_microusd
+        spent = sum(run.spent for run in self.runs if run.is_closed)
+        assert wallet.balance_microusd == entries == self.granted + self.came_in - spent
+        self.check_dispute(wallet)
 
     def check_runs(self) -> None:
         """Spend within cap and bound, and charged at the end alone, each entry once."""
@@ -315,19 +384,25 @@ class Money(RuleBasedStateMachine):
             assert written[run.source] == ([each for each in wanted if each[1]] if run.is_closed else [])
 
     def check_keys(self) -> None:
-        """What runs of a key have spent and reserved stands on its lineage, within its ceiling."""
-        rows = {row.subject: row for row in Allowance.objects.filter(workspace=self.workspace, kind=AllowanceKind.KEY_CEILING)}
+        """What runs of a key, and of keys that come from it, have spent and reserved stands on its lineage, within its ceiling."""
+        rows = {(row.kind, row.subject): row for row in Allowance.objects.filter(workspace=self.workspace)}
         for number, key in enumerate(self.keys):
-            row = rows.get(str(key.lineage), Allowance())
-            mine = [run for run in self.runs if run.key == number]
-            assert row.spent_microusd == sum(run.spent for run in mine if run.is_closed)
-            assert row.reserved_microusd >= sum(run.spent + sum(run.slices) for run in mine if not run.is_closed)
+            mine = [run for run in self.runs if number in self.older(run.key)]
+            row = rows.get((AllowanceKind.KEY_CEILING, str(key.lineage)), Allowance())
+            self.check_key(row, mine)
             assert row.ceiling_microusd is None or row.reserved_microusd + row.spent_microusd <= row.ceiling_microusd
+            for month in {run.month for run in mine}:
+                row = rows.get((AllowanceKind.KEY_MONTH, f"{key.lineage}:{month}"), Allowance())
+                self.check_key(row, [run for run in mine if run.month == month])
+
+    def check_key(self, row: Allowance, runs: list[Quote]) -> None:
+        assert row.spent_microusd == sum(run.spent for run in runs if run.is_closed)
+        assert row.reserved_microusd >= sum(run.spent + sum(run.slices) for run in runs if not run.is_closed)
 
 
 @pytest.mark.django_db
 def test_no_order_of_events_makes_money_wrong() -> None:
     run_state_machine_as_test(
         Money,
-        settings=settings(max_examples=15, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)),
+        settings=settings(max_examples=EXAMPLES, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)),
     )
