@@ -32,7 +32,7 @@ test: ## all tests that need no service, on SQLite
 test-services: ## all tests again on PostgreSQL and Redis, with real workers and a browser
 	@script/setup all
 	@$(ON_SERVICES) $(PYTEST) -n 2 --dist loadgroup --create-db -m "not browser"
-	@$(ON_SERVICES) $(PYTEST) --create-db -m browser # by themselves: the browser's driver leaves an event loop running in its process
+	@$(ON_SERVICES) $(PYTEST) -n 2 --create-db -m browser # by themselves: the browser's driver leaves an event loop running in its process
 
 check: ## lint, format, types, layers, migrations
 	@script/setup all

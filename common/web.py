@@ -8,11 +8,12 @@ from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import render, resolve_url
 from django.utils.cache import patch_vary_headers
 from django_htmx.http import HttpResponseClientRedirect
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 def is_fragment_request(request: HttpRequest) -> bool:
@@ -40,7 +41,7 @@ def page(view: View) -> View:
     """A page of signed-in people: others are sent to sign in, and what a query does not find is a 404."""
 
     @wraps(view)
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             if is_fragment_request(request):
                 return HttpResponseClientRedirect(resolve_url(settings.LOGIN_URL))
@@ -54,7 +55,7 @@ def public_page(view: View) -> View:
     """A page that anyone may read: what a query does not find is a 404."""
 
     @wraps(view)
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except ObjectDoesNotExist as missing:

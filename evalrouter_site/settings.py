@@ -212,6 +212,7 @@ MAILERS = {
 
 # ── Safety ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+_form_targets: list[str] = [CSP.SELF]
 SECURE_CSP = {
     "default-src": [CSP.SELF],
     "script-src": [CSP.SELF, CSP.NONCE],
@@ -219,7 +220,7 @@ SECURE_CSP = {
     "img-src": [CSP.SELF, "data:"],
     "object-src": [CSP.NONE],
     "base-uri": [CSP.NONE],
-    "form-action": [CSP.SELF],
+    "form-action": _form_targets,
     "frame-ancestors": [CSP.NONE],
 }
 ADMIN_CSP = {**SECURE_CSP, "script-src": [CSP.SELF, CSP.UNSAFE_EVAL, CSP.NONCE], "style-src": [CSP.SELF, CSP.UNSAFE_INLINE]}
@@ -255,8 +256,7 @@ PURCHASE_LEAST_MICROUSD = env_int("PURCHASE_LEAST_MICROUSD", 5_000_000)
 PURCHASE_MOST_MICROUSD = env_int("PURCHASE_MOST_MICROUSD", 2_000_000_000)
 if STRIPE_SECRET_KEY:
     # A form leads to Checkout; a stand-in for Stripe has its page at its own address.
-    _checkout = "https://checkout.stripe.com" if STRIPE_API_URL == "https://api.stripe.com" else STRIPE_API_URL
-    SECURE_CSP["form-action"] = [*SECURE_CSP["form-action"], _checkout]
+    _form_targets.append("https://checkout.stripe.com" if STRIPE_API_URL == "https://api.stripe.com" else STRIPE_API_URL)
 
 # ── Imports ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -311,7 +311,7 @@ GITHUB_APP_PRIVATE_KEY = env_str("GITHUB_APP_PRIVATE_KEY")
 GITHUB_APP_CLIENT_ID = env_str("GITHUB_APP_CLIENT_ID")
 GITHUB_APP_CLIENT_SECRET = env_str("GITHUB_APP_CLIENT_SECRET")
 if GITHUB_IMPORTS and GITHUB_APP_ID:
-    SECURE_CSP["form-action"] = [*SECURE_CSP["form-action"], GITHUB_URL]  # a form leads there, to install the App
+    _form_targets.append(GITHUB_URL)  # a form leads there, to install the App
 
 # ── The queue ───────────────────────────────────────────────────────────────────────────────────────────────────────
 

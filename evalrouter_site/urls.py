@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from billing import webhooks
-from evalrouter_site import views
+from evalrouter_site import verifying, views
 from evalrouter_site.api.views import openapi
 
 urlpatterns = [
@@ -13,6 +13,9 @@ urlpatterns = [
     path("design", views.design, name="design"),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
+    path("verify", verifying.verify, name="verify"),
+    path("verify/verify_bundle.py", verifying.script, name="verify_script"),
+    path(".well-known/evalrouter-keys.json", verifying.keys, name="signing_keys"),
     path("webhooks/stripe", webhooks.stripe, name="stripe_webhook"),
     path("admin/", admin.site.urls),
     path("openapi.json", openapi, name="openapi"),

@@ -107,7 +107,7 @@ def json_parts(run: Run, result: ResultVersion) -> Iterator[bytes]:
         return
     yield b',"samples":['
     is_first = True
-    for part in _parts(run):
+    for part in parts_of_samples(run):
         text = b",".join(map(encode_json, part))
         yield text if is_first else b"," + text
         is_first = False
@@ -125,7 +125,7 @@ def csv_parts(run: Run) -> Iterator[str]:
 
 def _csv_lines(run: Run) -> Iterator[str]:
     yield _lines([list(COLUMNS)])
-    for part in _parts(run):
+    for part in parts_of_samples(run):
         yield _lines([_csv_row(sample) for sample in part])
 
 
@@ -155,7 +155,7 @@ def _version_of(run: Run) -> BenchmarkVersion:
     return run.benchmarks.all()[0].version
 
 
-def _parts(run: Run) -> Iterator[list[dict[str, Any]]]:
+def parts_of_samples(run: Run) -> Iterator[list[dict[str, Any]]]:
     """The run's samples in the order they were stored, in parts: a row, its subject, and what was said as far as the policy goes."""
     version = _version_of(run)
     manifest = manifest_of(version)
@@ -170,6 +170,7 @@ def _parts(run: Run) -> Iterator[list[dict[str, Any]]]:
                 **sample_row(sample),
                 "subject_label": labels[sample.subject.index],
                 "messages": render_messages(manifest, sample.task.content.values),
+                "choices": sample.task.content.values.get("choices"),
                 **_said(sample, calls),
                 "reference": sample.task.content.reference if shows_reference else None,
             }

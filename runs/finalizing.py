@@ -15,7 +15,7 @@ from django.db.models import Q, Sum
 from django.utils import timezone
 
 from billing.budgets import Charge, close_budget
-from catalog.models import BenchmarkVersion, Task
+from catalog.models import BenchmarkVersion
 from catalog.queries import manifest_of
 from common.canonical import canonical_json, freeze
 from gateway.recorded import recorded_words
@@ -26,6 +26,7 @@ from runs.events import append_events
 from runs.models import ResultVersion, Run, RunBenchmark, Sample, Subject
 from runs.quoting import benchmark_document
 from runs.results import SAMPLE_COLUMNS, ResultInputs, Samples, SubjectInputs, Usage, build_result
+from runs.strata import strata
 
 log = structlog.get_logger(__name__)
 
@@ -115,26 +116,8 @@ def _read(run_id: int) -> _Parts:
     subjects = list(Subject.objects.filter(run=run).select_related("route", "connection", "recorded_model").order_by("index"))
     columns = [Samples.of(Sample.objects.filter(subject=subject).values_list(*SAMPLE_COLUMNS)) for subject in subjects]
     version = benchmark.version
-    groups, clusters = _strata(benchmark, version)
+    groups, clusters = strata(benchmark)
     return _Parts(run, benchmark, version, subjects, columns, groups, clusters)
-
-
-def _strata(benchmark: RunBenchmark, version: BenchmarkVersion) -> tuple[list[str], list[str]]:
-    """Group and cluster of each planned task, by position; empty where the version has none."""
-    if not (version.has_groups or version.has_clusters):
-        return [], []
-    rows = dict(_task_rows(version))
-    by_position = [rows[ordinal] for ordinal in benchmark.ordinals()]
-    groups = [group for group, _ in by_position] if version.has_groups else []
-    clusters = [cluster for _, cluster in by_position] if version.has_clusters else []
-    return groups, clusters
-
-
-def _task_rows(version: BenchmarkVersion) -> list[tuple[int, tuple[str, str]]]:
-    return [
-        (ordinal, (group, cluster))
-        for ordinal, group, cluster in Task.objects.filter(version=version).values_list("ordinal", "group", "cluster")
-    ]
 
 
 def _end_state(parts: _Parts) -> tuple[RunStatus, dict[str, Any] | None]:

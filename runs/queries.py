@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.cache import cache
 from django.db.models import Count, F, OuterRef, Prefetch, Q, QuerySet, Subquery, Sum
@@ -14,12 +13,9 @@ from catalog.models import BenchmarkVersion, Task
 from common.ids import named_id, parse_uuid
 from common.searching import holds
 from gateway.models import Call
-from runs.enums import Flag, Phase, RunStatus, SampleStatus
+from runs.enums import Flag, RunStatus, SampleStatus
 from runs.models import EmptyAnswers, Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Subject
 from workspaces.models import User, Workspace
-
-if TYPE_CHECKING:
-    from runs.resolving import ResolvedSubject
 
 KEEP_COUNTS = 24 * 60 * 60
 """Seconds that the number of a run's disagreements is kept."""
@@ -330,24 +326,6 @@ def source_of(sample: Sample) -> Any:
 def empty_answers_today(workspace: Workspace) -> int:
     """How many empty answers of managed routes the workspace was not charged for today (UTC)."""
     return EmptyAnswers.objects.filter(workspace=workspace, day=timezone.now().date()).values_list("count", flat=True).first() or 0
-
-
-def cost_evidence(workspace: Workspace, version: BenchmarkVersion, subjects: Sequence["ResolvedSubject"]) -> list[dict[str, Any]] | None:
-    """What earlier runs of this version and model in the workspace really cost a task: a record, not a forecast. None where there are
-    none.
-    """
-    routes = {subject.route.pk: index for index, subject in enumerate(subjects) if subject.route is not None}
-    rows = Subject.objects.filter(
-        run__workspace=workspace, run__phase=Phase.DONE, run_benchmark__version=version, route_id__in=routes, graded__gt=0
-    ).values_list("route_id", "graded", "usage_microusd", "fee_microusd")
-    costs: dict[int, list[int]] = {}
-    for route_id, graded, usage, fee in rows.order_by("-id")[:200]:
-        if usage + fee:
-            costs.setdefault(routes[route_id], []).append(-(-(usage + fee) // graded))
-    return [
-        {"subject_index": index, "count": len(each), "median_microusd_per_task": str(int(median(each)))}
-        for index, each in sorted(costs.items())
-    ] or None
 
 
 def task_at(run: Run, position: int) -> Task:

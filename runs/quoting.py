@@ -19,6 +19,7 @@ from runs import queries
 from runs.bounding import ceiling_of, least_of, sizes_of
 from runs.compatibility import check_compatible
 from runs.enums import CoverageMode, SubjectKind
+from runs.evidence import cost_evidence
 from runs.models import Quote, Run
 from runs.recordings import answers_of, recorded_warnings
 from runs.requests import CoverageRequest, QuoteRequest
@@ -97,7 +98,9 @@ def build_quote(
             details={"minimum_cap_microusd": str(minimum)},
         )
     now = timezone.now()
-    plan = _plan(workspace, request, version, manifest, subjects, coverage, output_limit, ceiling, minimum, reuse)
+    plan = _plan(
+        workspace, request, version, manifest, subjects, coverage, output_limit, ceiling, minimum, reuse, [size.tasks for size in sizes]
+    )
     plan_text, sha256 = freeze(plan)
     return Quote(
         workspace=workspace,
@@ -195,6 +198,7 @@ def _plan(
     ceiling: int,
     minimum: int,
     reuse: Reuse | None,
+    asked: list[int],
 ) -> dict[str, Any]:
     benchmark = benchmark_document(version)
     fee = max((subject.price.fee_percent for subject in subjects), default=Decimal(0))
@@ -213,7 +217,7 @@ def _plan(
             "smallest_difference": round(smallest_difference(coverage.count, ASSUMED_DISAGREEMENT), 4),
             "assumed_disagreement": ASSUMED_DISAGREEMENT,
         },
-        "evidence": queries.cost_evidence(workspace, version, subjects),
+        "evidence": cost_evidence(workspace, version, subjects, asked),
         "delivery": {
             **manifest["delivery"],
             "output_limit": output_limit,

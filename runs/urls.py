@@ -15,6 +15,8 @@ urlpatterns = [
     path("evaluations/<uuid:run_id>", views.report, name="report"),
     path("evaluations/<uuid:run_id>/cancellation", views.cancellation, name="cancellation"),
     path("evaluations/<uuid:run_id>/continuation", views.continuation, name="continuation"),
+    path("evaluations/<uuid:run_id>/export/<str:wanted>", views.export, name="export"),
     path("evaluations/<uuid:run_id>/samples", views.samples, name="samples"),
     path("evaluations/<uuid:run_id>/samples/<int:position>", views.sample, name="sample"),
+    path("settings/billing/spending", views.spending, name="spending"),
 ]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.core.cache import cache
+from django.http import HttpRequest
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 from rest_framework.throttling import BaseThrottle
@@ -79,6 +80,14 @@ class ApiThrottle(BaseThrottle):
         except ValueError:  # it expired, or was dropped, between the two
             cache.set(key, added, timeout=period + 60)
             return added
+
+
+def is_within(request: HttpRequest, scope: str, rate: str) -> bool:
+    """Whether this request of an address is within a rate such as `20/hour`; it is counted."""
+    limit, period = parse_rate(rate)
+    throttle = ApiThrottle()
+    name = throttle.get_ident(request)  # type: ignore[arg-type]
+    return throttle._count(f"throttle:{scope}:{rate}:{name}", limit, period, int(time.time() // period)) <= limit
 
 
 def parse_rate(rate: str) -> tuple[int, int]:

@@ -3,17 +3,16 @@
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import Http404
 from django.http.response import HttpResponseBase
 
-from common.encoding import encode_json
 from common.errors import Conflict, Refused
 from common.pages import page_of
 from common.serializers import page_of_shape
 from runs import queries
 from runs.differences import differences_to_previous
 from runs.documents import compare_document, receipt_document, result_document, sample_document, sample_row
-from runs.exporting import csv_parts, json_parts, summary_document
+from runs.downloads import export_response
 from runs.models import ResultVersion, Run
 from runs.serializers.requests import EXPORT_FORMATS, CompareQuery, ExportQuery, ResultsQuery, SamplesQuery
 from runs.serializers.results import CompareShape, ExportShape, ReceiptShape, ResultShape
@@ -75,10 +74,17 @@ class RunExport(ApiView):
         "A result as a file",
         needs=can_read,
         query=ExportQuery,
-        answers={(200, "application/json"): ExportShape, (200, "text/csv"): {"type": "string"}},
+        answers={
+            (200, "application/json"): ExportShape,
+            (200, "text/csv"): {"type": "string"},
+            (200, "application/zip"): {"type": "string", "format": "binary"},
+        },
     )
     def get(self, run_id: UUID) -> HttpResponseBase:
-        """`json` with every sample, `csv` one line a sample, `summary` without samples; as the version's export policy allows."""
+        """`json` with every sample, `csv` one line a sample, `summary` without samples, `bundle` all of it as a signed ZIP.
+
+        What may leave is the version's export policy.
+        """
         wanted = self.query["format"]
         if wanted not in EXPORT_FORMATS:
             raise Refused(
@@ -86,13 +92,7 @@ class RunExport(ApiView):
                 f"There is no export as {wanted!r}; there are {', '.join(EXPORT_FORMATS)}.",
                 details={"supported": list(EXPORT_FORMATS)},
             )
-        run, result = _result(self, run_id)
-        name = f"evalrouter-{run.public_id}-v{result.number}"
-        if wanted == "summary":
-            return _file(HttpResponse(encode_json(summary_document(run, result))), f"{name}-summary.json", "application/json")
-        if wanted == "csv":
-            return _file(StreamingHttpResponse(csv_parts(run)), f"{name}.csv", "text/csv; charset=utf-8")
-        return _file(StreamingHttpResponse(json_parts(run, result)), f"{name}.json", "application/json")
+        return export_response(*_result(self, run_id), wanted)
 
 
 class RunReceipt(ApiView):
@@ -116,9 +116,3 @@ def _result(view: ApiView, run_id: UUID) -> tuple[Run, ResultVersion]:
 def _require_result(run: Run) -> None:
     if queries.latest_result(run) is None:
         raise Conflict("result_not_ready", "The run has not ended yet; its result is written when it does.", details={"status": run.status})
-
-
-def _file(response: HttpResponseBase, name: str, content_type: str) -> HttpResponseBase:
-    response["Content-Type"] = content_type
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response

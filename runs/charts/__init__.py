@@ -3,6 +3,7 @@
 Each function takes documents that the API serves and returns what `templates/runs/charts/` draws, or None where there is nothing to draw.
 """
 
+from runs.charts.days import DaysChart, days_chart
 from runs.charts.parts import groups_chart, latency_chart
 from runs.charts.planes import Plane
 from runs.charts.plots import differences_chart, ranking_chart, running_chart, scores_chart
@@ -16,10 +17,12 @@ STYLE_SHEETS = ("css/tokens.css", "css/components/figure.css", "css/components/c
 __all__ = [
     "STYLE_SHEETS",
     "Chart",
+    "DaysChart",
     "Pace",
     "Plane",
     "ProgressChart",
     "cost_chart",
+    "days_chart",
     "differences_chart",
     "groups_chart",
     "latency_chart",

@@ -9,7 +9,7 @@ from common.serializers import Choice, Id, ListQuery, Money, Query, Strict, Text
 from runs.enums import Flag, RunStatus, SampleStatus
 from runs.requests import DEFAULT_CONCURRENCY, DEFAULT_SAMPLE, EFFORTS, MAX_CONCURRENCY, MAX_SAMPLE, MAX_SUBJECTS
 
-EXPORT_FORMATS = ("json", "csv", "summary")
+EXPORT_FORMATS = ("json", "csv", "summary", "bundle")
 MAX_SEED = 2**53
 
 

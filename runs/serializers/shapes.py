@@ -111,6 +111,26 @@ class WarningShape(serializers.Serializer[Any]):
     message = serializers.CharField()
 
 
+class EvidenceShape(serializers.Serializer[Any]):
+    """What a task really cost in this workspace's earlier runs of the version and model: a record, neither a forecast nor a promise.
+
+    Money is only there for managed models, whose tasks were charged here.
+    """
+
+    subject_index = serializers.IntegerField()
+    count = serializers.IntegerField(help_text="Answered tasks that were counted, at most 1,000 of the newest runs.")
+    runs = serializers.IntegerField(help_text="The runs that they are of.")
+    median_input_tokens_per_task = serializers.IntegerField()
+    median_output_tokens_per_task = serializers.IntegerField()
+    least_microusd_per_task = Money(required=False)
+    median_microusd_per_task = Money(required=False)
+    most_microusd_per_task = Money(required=False)
+    mean_microusd_per_task = Money(required=False, help_text="Rounded up.")
+    tasks_asked = serializers.IntegerField(required=False)
+    tasks_asked_at_mean_microusd = Money(required=False, help_text="What the tasks asked now would come to at that mean.")
+    same_price = serializers.BooleanField(required=False, help_text="Whether all were charged at the price of this quote.")
+
+
 class PlanShape(serializers.Serializer[Any]):
     benchmark = BenchmarkOfRunShape(allow_null=True)
     benchmarks = BenchmarkOfRunShape(many=True)
@@ -122,7 +142,7 @@ class PlanShape(serializers.Serializer[Any]):
     pricing = PlanPricingShape()
     resolution = ResolutionShape()
     task_list_sha256 = serializers.CharField()
-    evidence = serializers.ListField(child=AnyObject(), allow_null=True, help_text="What earlier runs cost a task; no forecast.")
+    evidence = EvidenceShape(many=True, allow_null=True, help_text="Of the subjects that have some; null where none has.")
     delivery = DeliveryShape()
     continuation = ContinuationShape(allow_null=True)
     warnings = WarningShape(many=True)

@@ -1,22 +1,26 @@
 """The pages of runs, one module a page."""
 
 from runs.views.changes import cancellation, continuation, start
+from runs.views.downloads import export
 from runs.views.history import benchmark_health, benchmark_results, history
 from runs.views.new import new_evaluation
 from runs.views.quote import quote
 from runs.views.report import report
 from runs.views.samples import sample, samples
+from runs.views.spending import spending
 
 __all__ = [
     "benchmark_health",
     "benchmark_results",
     "cancellation",
     "continuation",
+    "export",
     "history",
     "new_evaluation",
     "quote",
     "report",
     "sample",
     "samples",
+    "spending",
     "start",
 ]

@@ -71,6 +71,7 @@ def final_context(run: Run) -> dict[str, Any]:
     continued_by = getattr(run, "continued_by_run", None)
     return {
         "result": result,
+        "export_policy": run.benchmarks.all()[0].version.export_policy,
         "compare": compare,
         "rows": ranked_rows(result, compare),
         "zero_columns": {name for name in COUNTS if not any(subject["counts"].get(name) for subject in result["subjects"])},

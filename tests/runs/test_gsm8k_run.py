@@ -1,5 +1,6 @@
 """Real data, end to end: the recorded outputs of four models on GSM8K, over a socket, against the published counts."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,9 @@ from django.test import Client
 
 from billing.checking import ledger_differences
 from billing.models import LedgerEntry, Wallet
+from common.signing import public_keys
 from gateway.models import Call
+from runs.bundles import bundle_parts, check_bundle
 from runs.models import Sample
 from tests.runs.gsm8k import RIGHT, TASKS, gsm8k_request, import_gsm8k, outputs
 from tests.runs.working import start, work
@@ -42,6 +45,10 @@ def test_recorded_outputs_of_four_models_give_the_published_counts(
 
     page = client.get(f"/evaluations/{run.public_id}").content.decode()
     assert [text in page for text in ("56.3", "53.6", "58.9", "39.0", "34.7", "21.7", "209", "152")] == [True] * 8
+
+    check = check_bundle(io.BytesIO(b"".join(bundle_parts(run, run.results.get(), site_url="https://eval.example.org"))), public_keys())
+    assert (check.problems, check.samples, check.regraded) == ([], 4 * TASKS, 4 * TASKS)
+    assert [each.found["counts"]["correct"] for each in check.subjects] == list(RIGHT.values())
 
     calls = sum(usage + fee for usage, fee in Call.objects.values_list("usage_microusd", "fee_microusd"))
     samples = sum(usage + fee for usage, fee in Sample.objects.values_list("usage_microusd", "fee_microusd"))

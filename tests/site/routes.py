@@ -25,6 +25,9 @@ TABLE = """
 command                                                         PUBLIC  GET
 design                                                          STAFF
 webhooks/stripe                                                 SIGNED
+verify                                                          PUBLIC  GET, POST
+verify/verify_bundle.py                                         PUBLIC  GET
+.well-known/evalrouter-keys.json                                PUBLIC  GET
 healthz                                                         PUBLIC  GET
 readyz                                                          PUBLIC  GET
 openapi.json                                                    PUBLIC  GET
@@ -58,12 +61,19 @@ settings/api-keys/<uuid:key_id>                                 OBJECT  GET view
 settings/api-keys/<uuid:key_id>/roll                            OBJECT  POST admin
 settings/api-keys/<uuid:key_id>/revocation                      OBJECT  POST admin
 settings/api-keys/<uuid:key_id>/ceiling                         OBJECT  GET viewer, POST admin
+settings/api-keys/<uuid:key_id>/month                           OBJECT  POST admin
 settings/integrations                                           OWN     GET viewer
 settings/integrations/github                                    OWN     POST admin
 settings/integrations/github/return                             OWN     GET viewer
 settings/integrations/github/<uuid:github_id>/disconnection     OBJECT  POST admin
 settings/billing                                                OWN     GET viewer
 settings/billing/monthly-limit                                  OWN     POST admin
+settings/billing/ledger.csv                                     OWN     GET viewer
+settings/billing/spending                                       OWN     GET viewer
+settings/billing/purchase                                       OWN     GET admin, POST admin
+settings/billing/top-up                                         OWN     POST admin
+settings/billing/top-up/card-removal                            OWN     POST admin
+settings/billing/payments/<uuid:payment_id>                     OBJECT  GET viewer
 
 catalog                                                         PUBLIC  GET
 catalog/import                                                  OWN     GET member
@@ -116,6 +126,7 @@ evaluations/benchmarks/<slug:slug>/health                       CATALOG GET view
 evaluations/<uuid:run_id>                                       OBJECT  GET viewer
 evaluations/<uuid:run_id>/cancellation                          OBJECT  GET member, POST member
 evaluations/<uuid:run_id>/continuation                          OBJECT  GET member, POST member
+evaluations/<uuid:run_id>/export/<str:wanted>                   OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples                               OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples/<int:position>                OBJECT  GET viewer
 
@@ -127,6 +138,10 @@ v1/api-keys/<uuid:key_id>                                       OBJECT  GET admi
 v1/api-keys/<uuid:key_id>/roll                                  OBJECT  POST admin
 v1/billing/wallet                                               OWN     GET viewer
 v1/billing/entries                                              OWN     GET viewer
+v1/billing/usage                                                OWN     GET viewer
+v1/billing/payments                                             OWN     GET viewer
+v1/billing/limits                                               OWN     GET viewer
+v1/billing/alerts                                               OWN     GET viewer
 v1/benchmarks                                                   PUBLIC  GET
 v1/benchmarks/<slug:slug>                                       CATALOG GET
 v1/benchmarks/<slug:slug>/health                                CATALOG GET

@@ -33,9 +33,9 @@ def start(**environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("missing", ["SECRET_KEY", "CREDENTIAL_KEYS", "ALLOWED_HOSTS"])
+@pytest.mark.parametrize("missing", ["SECRET_KEY", "CREDENTIAL_KEYS", "SIGNING_KEYS", "ALLOWED_HOSTS"])
 def test_missing_secret_in_production_stops_the_start(missing: str, tmp_path: Path) -> None:
-    complete = {"SECRET_KEY": "s" * 50, "CREDENTIAL_KEYS": "c" * 50, "ALLOWED_HOSTS": "eval.example.org"}
+    complete = {"SECRET_KEY": "s" * 50, "CREDENTIAL_KEYS": "c" * 50, "SIGNING_KEYS": "b" * 50, "ALLOWED_HOSTS": "eval.example.org"}
     done = start(DATA_DIR=str(tmp_path), PRODUCTION="yes", **(complete | {missing: ""}))
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"django.core.exceptions.ImproperlyConfigured: {missing} must be set in production"

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from django.test import Client
 
+from billing.enums import PaymentStatus
+from billing.models import Payment
 from imports.actions.drafts import create_draft
 from imports.actions.uploads import create_upload
 from imports.actions.whole_uploads import upload_whole
@@ -69,9 +71,13 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
     }
     run: Run = work(start(workspace, actor_of_user(owner), **request))
     sample = Sample.objects.filter(subject__run=run).earliest("id")
+    payment = Payment.objects.create(
+        wallet=workspace.wallet, credit_microusd=5_000_000, fee_microusd=250_000, status=PaymentStatus.FAILED, failure=f"{mark} card"
+    )
     return {
         "slug": version.benchmark.slug,
         "benchmark_id": version.benchmark.slug,
+        "wanted": "bundle",
         "connection_id": str(connection.public_id),
         "model_id": str(recorded.public_id),
         "github_id": str(connected.public_id),
@@ -79,6 +85,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "workspace_id": str(workspace.public_id),
         "quote_id": str(Quote.objects.get(run=run).public_id),
         "run_id": str(run.public_id),
+        "payment_id": str(payment.public_id),
         "sample_id": str(sample.public_id),
         "position": "0",
     }

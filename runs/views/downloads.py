@@ -1,0 +1,23 @@
+"""A result as a file, from its report."""
+
+from uuid import UUID
+
+from django.http import Http404
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from common.web import page
+from runs import queries
+from runs.downloads import export_response
+from runs.serializers.requests import EXPORT_FORMATS
+from workspaces.requests import PersonRequest
+
+
+@page
+@require_safe
+def export(request: PersonRequest, run_id: UUID, wanted: str) -> HttpResponseBase:
+    """The newest result in one of EXPORT_FORMATS."""
+    run = queries.get_run_of_member(request.user, run_id)
+    if wanted not in EXPORT_FORMATS:
+        raise Http404
+    return export_response(run, queries.get_result(run), wanted)
