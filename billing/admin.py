@@ -11,22 +11,12 @@ from billing.actions import grant_credit
 from billing.checking import ledger_differences
 from billing.forms import CreditForm
 from billing.models import Allowance, BookCheck, Budget, Hold, LedgerEntry, SpendAlert, Wallet, WorkspaceLimit
-from common.admin import LargeReadOnlyAdmin, ReadOnlyAdmin
+from billing.payments import admin as _payments  # noqa: F401  (its lists)
+from common.admin import LargeReadOnlyAdmin, ReadOnlyAdmin, usd_column
 from common.errors import Refused
 from common.forms import add_refusal
 from common.money import format_usd
 from workspaces.actors import actor_of_user
-
-
-def _usd(field: str, description: str) -> object:
-    """A column that shows an amount in USD and sorts by it."""
-
-    @display(description=description, ordering=field)
-    def column(_admin: object, row: object) -> str:
-        amount = getattr(row, field)
-        return "—" if amount is None else format_usd(amount)
-
-    return column
 
 
 @admin.register(Wallet)
@@ -40,9 +30,9 @@ class WalletAdmin(ReadOnlyAdmin):
     readonly_fields = ["balance", "held", "available"]
     actions_list = ["check_books"]
     actions_detail = ["grant"]
-    balance = _usd("balance_microusd", "Balance")
-    held = _usd("held_microusd", "Held")
-    available = _usd("available_microusd", "Available")
+    balance = usd_column("balance_microusd", "Balance")
+    held = usd_column("held_microusd", "Held")
+    available = usd_column("available_microusd", "Available")
 
     @action(description="Check the books", url_path="check", icon="fact_check", permissions=["view"])
     def check_books(self, request: HttpRequest) -> HttpResponse:
@@ -96,8 +86,8 @@ class LedgerEntryAdmin(LargeReadOnlyAdmin):
     search_fields = ["source", "note", "wallet__workspace__name", "public_id"]
     ordering = ["-id"]
     readonly_fields = ["public_id"]
-    amount = _usd("amount_microusd", "Amount")
-    balance_after = _usd("balance_after_microusd", "Balance after")
+    amount = usd_column("amount_microusd", "Amount")
+    balance_after = usd_column("balance_after_microusd", "Balance after")
 
     @display(description="Workspace")
     def wallet_of(self, entry: LedgerEntry) -> str:
@@ -111,7 +101,7 @@ class HoldAdmin(LargeReadOnlyAdmin):
     list_select_related = ["wallet"]
     search_fields = ["source"]
     ordering = ["-id"]
-    amount = _usd("amount_microusd", "Amount")
+    amount = usd_column("amount_microusd", "Amount")
 
 
 @admin.register(Budget)
@@ -120,10 +110,10 @@ class BudgetAdmin(LargeReadOnlyAdmin):
     list_filter = ["bound_by", ("closed_at", admin.EmptyFieldListFilter)]
     search_fields = ["source"]
     ordering = ["-id"]
-    cap = _usd("cap_microusd", "Cap")
-    bound = _usd("bound_microusd", "Bound")
-    reserved = _usd("reserved_microusd", "Reserved")
-    settled = _usd("settled_microusd", "Settled")
+    cap = usd_column("cap_microusd", "Cap")
+    bound = usd_column("bound_microusd", "Bound")
+    reserved = usd_column("reserved_microusd", "Reserved")
+    settled = usd_column("settled_microusd", "Settled")
 
 
 @admin.register(Allowance)
@@ -133,9 +123,9 @@ class AllowanceAdmin(LargeReadOnlyAdmin):
     list_select_related = ["workspace"]
     search_fields = ["subject", "workspace__name"]
     ordering = ["-id"]
-    ceiling = _usd("ceiling_microusd", "Ceiling")
-    reserved = _usd("reserved_microusd", "Reserved")
-    spent = _usd("spent_microusd", "Spent")
+    ceiling = usd_column("ceiling_microusd", "Ceiling")
+    reserved = usd_column("reserved_microusd", "Reserved")
+    spent = usd_column("spent_microusd", "Spent")
 
 
 @admin.register(WorkspaceLimit)
@@ -143,7 +133,7 @@ class WorkspaceLimitAdmin(ReadOnlyAdmin):
     list_display = ["workspace", "monthly"]
     list_select_related = ["workspace"]
     search_fields = ["workspace__name"]
-    monthly = _usd("monthly_microusd", "At most a month")
+    monthly = usd_column("monthly_microusd", "At most a month")
 
 
 @admin.register(SpendAlert)
@@ -153,8 +143,8 @@ class SpendAlertAdmin(ReadOnlyAdmin):
     list_select_related = ["workspace"]
     search_fields = ["workspace__name", "month"]
     ordering = ["-id"]
-    used = _usd("used_microusd", "Used")
-    limit = _usd("limit_microusd", "Limit")
+    used = usd_column("used_microusd", "Used")
+    limit = usd_column("limit_microusd", "Limit")
 
     @display(description="Share", ordering="percent")
     def share(self, alert: SpendAlert) -> str:

@@ -6,7 +6,21 @@ from django.contrib.admin import ModelAdmin as BaseModelAdmin
 from django.contrib.admin.options import ActionLocation
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
+from unfold.decorators import display
 from unfold.paginator import InfinitePaginator
+
+from common.money import format_usd
+
+
+def usd_column(field: str, description: str) -> object:
+    """A column that shows an amount in USD and sorts by it."""
+
+    @display(description=description, ordering=field)
+    def column(_admin: object, row: object) -> str:
+        amount = getattr(row, field)
+        return "—" if amount is None else format_usd(amount)
+
+    return column
 
 
 class PlainAdmin(ModelAdmin):  # type: ignore[misc]

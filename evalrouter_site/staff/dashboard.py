@@ -65,6 +65,9 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if may("workspaces.view_user"):
         cards.append(_card("New people", "within the last week", "workspaces_user", "joined=week", waiting.new_people(now)))
         context |= {"shows_people": True, "people": list(waiting.newest_people()[:MOST_LISTED])}
+    if may("billing.view_stripeevent"):
+        failed = waiting.failed_events()
+        cards.append(_card("Failed events", "of Stripe, given up", "billing_stripeevent", "state__exact=failed", failed, is_urgent=True))
     if may("billing.view_wallet"):
         cards.append(_books())
     return {**context, "title": "What waits", "cards": cards}

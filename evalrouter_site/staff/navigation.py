@@ -44,6 +44,11 @@ GROUPS = (
         (
             ("Wallets", "account_balance_wallet", "billing.Wallet"),
             ("Ledger", "receipt_long", "billing.LedgerEntry"),
+            ("Payments", "credit_card", "billing.Payment"),
+            ("Refunds", "undo", "billing.Refund"),
+            ("Disputes", "gavel", "billing.Dispute"),
+            ("Top-ups", "autorenew", "billing.TopUp"),
+            ("Stripe's events", "webhook", "billing.StripeEvent"),
             ("Holds", "lock", "billing.Hold"),
             ("Budgets", "savings", "billing.Budget"),
             ("Allowances", "speed", "billing.Allowance"),

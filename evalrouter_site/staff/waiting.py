@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from allauth.account.models import EmailAddress
 from django.db.models import Count, Exists, OuterRef, Prefetch, QuerySet
 
+from billing.enums import EventState
+from billing.models import StripeEvent
 from catalog.enums import VersionState
 from catalog.models import BenchmarkVersion
 from runs.attention import lost_leases, standing_still, went_wrong
@@ -29,6 +31,11 @@ def runs_standing_still(now: datetime) -> QuerySet[Run]:
 
 def lost_shards(now: datetime) -> QuerySet[Shard]:
     return lost_leases(Shard.objects.all(), now)
+
+
+def failed_events() -> QuerySet[StripeEvent]:
+    """What Stripe told and nothing more is tried about."""
+    return StripeEvent.objects.filter(state=EventState.FAILED)
 
 
 def new_people(now: datetime) -> QuerySet[User]:

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.utils import timezone
 
-from billing.models import Wallet
+from billing.models import StripeEvent, Wallet
 from catalog.models import BenchmarkVersion
 from runs.models import Event, Run, Shard
 from tests.factories import make_user, make_version
@@ -60,6 +60,7 @@ def make_all(live: Callable[..., Run]) -> None:
     live(hours=2)
     lose_lease(live(), seconds=120)
     make_user()
+    StripeEvent.objects.create(event_id=f"evt_{StripeEvent.objects.count()}", type="charge.refunded", state="failed")
 
 
 # ── What waits ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -76,6 +77,7 @@ def test_each_count_leads_to_the_list_that_it_counts(live: Callable[..., Run], s
         "Runs that stand still": 1,
         "Lost leases": 1,
         "New people": User.objects.count(),
+        "Failed events": 1,
         "Books": None,
     }
     listed = {card.title: len(client.get(card.href).context["cl"].result_list) for card in cards if card.count is not None}
@@ -103,6 +105,7 @@ def test_what_is_recent_or_in_order_does_not_wait(live: Callable[..., Run], staf
     end(live(), "completed")
     live(hours=0.9)
     lose_lease(live(), seconds=20)
+    StripeEvent.objects.create(event_id="evt_1", type="charge.refunded", tries=3)
     User.objects.update(date_joined=timezone.now() - timedelta(days=8))
     client = sign_in(staff)
     assert counts(client) == {
@@ -111,6 +114,7 @@ def test_what_is_recent_or_in_order_does_not_wait(live: Callable[..., Run], staf
         "Runs that stand still": 0,
         "Lost leases": 0,
         "New people": 0,
+        "Failed events": 0,
         "Books": None,
     }
     text = client.get(START).content.decode()
