@@ -5,18 +5,27 @@ from uuid import UUID
 
 from rest_framework.response import Response
 
-from billing.queries import allowance_of_key, allowances_of_keys, entries_for, wallet_figures
+from billing.months import this_month
+from billing.queries import allowance_of_key, allowances_of_keys, wallet_figures
 from billing.serializers import (
+    AlertShape,
     ApiKeyChangeBody,
     ApiKeyCreateBody,
     ApiKeyShape,
+    EntriesQuery,
     EntryShape,
+    LimitsShape,
     NewApiKeyShape,
+    PaymentShape,
     WalletShape,
+    alert_document,
     api_key_document,
     entry_document,
+    limits_document,
+    payment_document,
     wallet_document,
 )
+from billing.statements import alerts_for, entries_matching, limits_of_keys, payments_for, workspace_month
 from common.pages import page_of
 from common.serializers import ListQuery, page_of_shape
 from workspaces.actions import change_api_key, create_api_key, revoke_api_key, roll_api_key
@@ -37,11 +46,50 @@ class EntryList(ApiView):
     tag = "billing"
 
     @operation(
-        "list_entries", "The ledger, newest first", needs=can_read_billing, query=ListQuery, answers={200: page_of_shape(EntryShape)}
+        "list_entries", "The ledger, newest first", needs=can_read_billing, query=EntriesQuery, answers={200: page_of_shape(EntryShape)}
     )
     def get(self) -> dict[str, Any]:
-        page = page_of(entries_for(self.workspace), cursor=self.query.get("cursor"), limit=self.query["limit"])
-        return page_document(page, entry_document)
+        cursor, limit = self.query.pop("cursor", None), self.query.pop("limit")
+        return page_document(page_of(entries_matching(self.workspace, **self.query), cursor=cursor, limit=limit), entry_document)
+
+
+class PaymentList(ApiView):
+    tag = "billing"
+
+    @operation(
+        "list_payments",
+        "Purchases of credit, newest first",
+        needs=can_read_billing,
+        query=ListQuery,
+        answers={200: page_of_shape(PaymentShape)},
+    )
+    def get(self) -> dict[str, Any]:
+        page = page_of(payments_for(self.workspace), cursor=self.query.get("cursor"), limit=self.query["limit"])
+        return page_document(page, payment_document)
+
+
+class LimitsView(ApiView):
+    tag = "billing"
+
+    @operation("get_limits", "What may be spent, and how much of it is used", needs=can_read_billing, answers={200: LimitsShape})
+    def get(self) -> dict[str, Any]:
+        month = this_month()
+        return limits_document(month, workspace_month(self.workspace, month), limits_of_keys(self.workspace, month))
+
+
+class AlertList(ApiView):
+    tag = "billing"
+
+    @operation(
+        "list_alerts",
+        "Shares of the monthly limit that were reached, newest first",
+        needs=can_read_billing,
+        query=ListQuery,
+        answers={200: page_of_shape(AlertShape)},
+    )
+    def get(self) -> dict[str, Any]:
+        page = page_of(alerts_for(self.workspace), cursor=self.query.get("cursor"), limit=self.query["limit"])
+        return page_document(page, alert_document)
 
 
 class ApiKeyList(ApiView):

@@ -5,9 +5,10 @@ from typing import Any
 from django.utils import timezone
 from rest_framework import serializers
 
-from billing.enums import EntryKind
-from billing.models import Allowance, LedgerEntry
-from common.serializers import Choice, Moment, Money, SignedMoney, Strict, Text
+from billing.enums import DisputeStatus, EntryKind, PaymentKind, PaymentStatus, RefundStatus
+from billing.models import Allowance, LedgerEntry, Payment, SpendAlert
+from billing.statements import KeyLimits, Limit
+from common.serializers import Choice, ListQuery, Moment, Money, SignedMoney, Strict, Text
 from workspaces.enums import Scope
 from workspaces.models import ApiKey
 
@@ -31,6 +32,81 @@ class EntryShape(serializers.Serializer[Any]):
     source = serializers.CharField(allow_null=True, help_text="What it came from, such as `run:<id>`.")  # type: ignore[assignment]
     note = serializers.CharField(allow_null=True)
     created_at = serializers.DateTimeField()
+
+
+class EntriesQuery(ListQuery):
+    kind = Choice(required=False, choices=EntryKind.values)
+    source = Text(required=False, max_length=120, help_text="What they came from, such as `run:<id>`.")  # type: ignore[assignment]
+    created_from = Moment(required=False, help_text="From this moment on.")
+    created_to = Moment(required=False, help_text="Before this moment.")
+
+
+class RefundShape(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    status = serializers.ChoiceField(choices=RefundStatus.values)
+    amount_microusd = Money(help_text="The money that goes back, its part of the fee included.")
+    credit_microusd = Money(help_text="The credit that it takes with it.")
+    taken_microusd = Money(help_text="What of that was there to be taken; the rest is taken from the next credit that comes in.")
+    created_at = serializers.DateTimeField()
+
+
+class DisputeShape(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(choices=DisputeStatus.values)
+    credit_microusd = Money(help_text="Taken back when it opens, given again if it is won.")
+    opened_at = serializers.DateTimeField()
+    closed_at = serializers.DateTimeField(allow_null=True)
+
+
+class PaymentShape(serializers.Serializer[Any]):
+    """Credit that is bought. The card pays credit and fee; the wallet gets the credit."""
+
+    id = serializers.UUIDField()
+    kind = serializers.ChoiceField(choices=PaymentKind.values)
+    status = serializers.ChoiceField(choices=PaymentStatus.values)
+    credit_microusd = Money()
+    fee_microusd = Money()
+    total_microusd = Money()
+    failure = serializers.CharField(allow_null=True)
+    receipt_url = serializers.URLField(allow_null=True)
+    invoice_url = serializers.URLField(allow_null=True)
+    created_at = serializers.DateTimeField()
+    paid_at = serializers.DateTimeField(allow_null=True)
+    refunds = RefundShape(many=True)
+    disputes = DisputeShape(many=True)
+
+
+class LimitShape(serializers.Serializer[Any]):
+    """A limit and what of it is used. Without a limit `limit_microusd` and `left_microusd` are null."""
+
+    limit_microusd = Money(allow_null=True)
+    spent_microusd = Money()
+    reserved_microusd = Money(help_text="Held by runs in progress.")
+    left_microusd = Money(allow_null=True)
+
+
+class KeyLimitsShape(serializers.Serializer[Any]):
+    api_key_id = serializers.UUIDField(help_text="The newest of those that share the limits.")
+    label = serializers.CharField()  # type: ignore[assignment]
+    ceiling = LimitShape(help_text="In all.")
+    month = LimitShape()
+
+
+class LimitsShape(serializers.Serializer[Any]):
+    """The limits that hold now. A run counts in the month in which it was started, to its end."""
+
+    month = serializers.CharField(help_text="YYYY-MM (UTC).")
+    workspace = LimitShape()
+    api_keys = KeyLimitsShape(many=True, help_text="Those that have a limit or have spent something.")
+
+
+class AlertShape(serializers.Serializer[Any]):
+    """A share of the workspace's monthly limit that was reached."""
+
+    month = serializers.CharField(help_text="YYYY-MM (UTC).")
+    percent = serializers.IntegerField()
+    used_microusd = Money()
+    limit_microusd = Money()
+    reached_at = serializers.DateTimeField()
 
 
 class ApiKeyShape(serializers.Serializer[Any]):
@@ -81,6 +157,78 @@ def entry_document(entry: LedgerEntry) -> dict[str, Any]:
         "source": entry.source or None,
         "note": entry.note or None,
         "created_at": entry.created_at,
+    }
+
+
+def payment_document(payment: Payment) -> dict[str, Any]:
+    """A payment with its refunds and disputes, which were fetched with it."""
+    return {
+        "id": payment.public_id,
+        "kind": payment.kind,
+        "status": payment.status,
+        "credit_microusd": str(payment.credit_microusd),
+        "fee_microusd": str(payment.fee_microusd),
+        "total_microusd": str(payment.total_microusd),
+        "failure": payment.failure or None,
+        "receipt_url": payment.receipt_url or None,
+        "invoice_url": payment.invoice_url or None,
+        "created_at": payment.created_at,
+        "paid_at": payment.paid_at,
+        "refunds": [
+            {
+                "id": refund.public_id,
+                "status": refund.status,
+                "amount_microusd": str(refund.amount_microusd),
+                "credit_microusd": str(refund.credit_microusd),
+                "taken_microusd": str(refund.taken_microusd),
+                "created_at": refund.created_at,
+            }
+            for refund in payment.refunds.all()
+        ],
+        "disputes": [
+            {
+                "status": dispute.status,
+                "credit_microusd": str(dispute.credit_microusd),
+                "opened_at": dispute.opened_at,
+                "closed_at": dispute.closed_at,
+            }
+            for dispute in payment.disputes.all()
+        ],
+    }
+
+
+def limit_document(limit: Limit) -> dict[str, str | None]:
+    return {
+        "limit_microusd": None if limit.limit_microusd is None else str(limit.limit_microusd),
+        "spent_microusd": str(limit.spent_microusd),
+        "reserved_microusd": str(limit.reserved_microusd),
+        "left_microusd": None if limit.left_microusd is None else str(limit.left_microusd),
+    }
+
+
+def limits_document(month: str, workspace: Limit, keys: list[KeyLimits]) -> dict[str, Any]:
+    return {
+        "month": month,
+        "workspace": limit_document(workspace),
+        "api_keys": [
+            {
+                "api_key_id": each.key.public_id,
+                "label": each.key.label,
+                "ceiling": limit_document(each.ceiling),
+                "month": limit_document(each.month),
+            }
+            for each in keys
+        ],
+    }
+
+
+def alert_document(alert: SpendAlert) -> dict[str, Any]:
+    return {
+        "month": alert.month,
+        "percent": alert.percent,
+        "used_microusd": str(alert.used_microusd),
+        "limit_microusd": str(alert.limit_microusd),
+        "reached_at": alert.reached_at,
     }
 
 

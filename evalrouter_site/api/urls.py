@@ -8,7 +8,7 @@ from catalog import api as catalog
 from evalrouter_site.api.views import unknown
 from gateway import api as gateway
 from imports.api import github, health, hub, private, recorded, uploads
-from runs.api import models, results, runs
+from runs.api import models, results, runs, spending
 from workspaces import api as workspaces
 
 
@@ -29,6 +29,10 @@ v1: list[URLPattern | URLResolver] = [
     path("api-keys/<uuid:key_id>/roll", billing.ApiKeyRoll.as_view()),
     path("billing/wallet", billing.WalletView.as_view()),
     path("billing/entries", billing.EntryList.as_view()),
+    path("billing/usage", spending.UsageView.as_view()),
+    path("billing/payments", billing.PaymentList.as_view()),
+    path("billing/limits", billing.LimitsView.as_view()),
+    path("billing/alerts", billing.AlertList.as_view()),
     path("benchmarks", catalog.BenchmarkList.as_view()),
     path("benchmarks/<slug:slug>", catalog.BenchmarkDetail.as_view()),
     path("benchmarks/<slug:slug>/health", health.BenchmarkHealthDetail.as_view()),

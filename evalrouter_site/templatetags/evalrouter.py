@@ -225,7 +225,8 @@ def audit_subject(data: dict[str, Any]) -> str:
 def source_href(source: str) -> str:
     """The page of what a ledger entry came from, empty where it has none."""
     kind, _, identifier = source.partition(":")
-    return f"/evaluations/{identifier}" if kind == "run" and identifier else ""
+    pages = {"run": "/evaluations/", "payment": "/settings/billing/payments/"}
+    return f"{pages[kind]}{identifier}" if kind in pages and identifier else ""
 
 
 @register.filter
