@@ -16,7 +16,9 @@ CENT = 10_000
 
 CURRENCY = "usd"
 
-_TIMEOUT_SECONDS = 20
+_TIMEOUT_SECONDS = (5, 15)
+"""To connect, and to wait for an answer; a person may be waiting, too."""
+
 _RETRIES = 1
 
 

@@ -8,7 +8,7 @@ import structlog
 from django.db.models import Q
 from django.utils import timezone
 
-from billing.enums import PaymentKind, PaymentStatus, RefundStatus
+from billing.enums import EventState, PaymentKind, PaymentStatus, RefundStatus
 from billing.models import Payment, Refund
 from billing.payments.checkout import SESSION_LIFETIME
 from billing.payments.events import due_events, work_event
@@ -35,7 +35,8 @@ def sweep_payments(now: datetime | None = None) -> None:
     now = now or timezone.now()
     if purchases_enabled():
         for event_id in due_events(now):
-            work_event(event_id, now)
+            if work_event(event_id, now) == EventState.RECEIVED:
+                break  # Stripe does not answer, most likely: the rest waits for the next sweep
         with stripe_client() as client:
             _each(open_payments(now), lambda payment: check_payment(payment, now, client))
             _each(open_refunds(now), lambda refund: _check_refund(refund, client))

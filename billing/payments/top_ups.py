@@ -110,7 +110,8 @@ def charge_due_top_ups(now: datetime | None = None) -> int:
     if charged:
         with stripe_client() as client:
             for payment in charged:
-                charge_card(payment, client)
+                if not charge_card(payment, client):
+                    break  # the sweep charges the rest when Stripe answers again
     return len(charged)
 
 
@@ -158,8 +159,8 @@ def topped_up(wallet: Wallet, now: datetime) -> int:
     return (sums["credit"] or 0) + (sums["fee"] or 0)
 
 
-def charge_card(payment: Payment, client: "StripeClient") -> None:
-    """Charge the saved card for an open top-up that has no intent yet, and write down what came of it. Raises nothing of Stripe's.
+def charge_card(payment: Payment, client: "StripeClient") -> bool:
+    """Charge the saved card for an open top-up that has no intent yet, and write down what came of it; False where that is not known.
 
     Where Stripe does not answer the payment stays open: the sweep looks for its intent and charges again under the same key.
     """
@@ -168,7 +169,7 @@ def charge_card(payment: Payment, client: "StripeClient") -> None:
     wallet, method_id = payment.wallet, TopUp.objects.values_list("stripe_method_id", flat=True).get(wallet=payment.wallet_id)
     if not method_id:
         end_unpaid(payment, PaymentStatus.FAILED, "The card was removed.")
-        return
+        return True
     intent_id: str | None = None
     try:
         try:
@@ -197,9 +198,11 @@ def charge_card(payment: Payment, client: "StripeClient") -> None:
         log.error("payments.amount_differs", payment=str(payment.public_id))
     except stripe.StripeError as error:
         log.warning("payments.top_up_failed", payment=str(payment.public_id), error=error_words(error))
-        if intent_id is None and not is_unclear(error):
-            message = "The card was declined." if isinstance(error, stripe.CardError) else "Stripe refused the payment."
-            end_unpaid(payment, PaymentStatus.FAILED, "The card is not there any more." if is_missing(error) else message)
+        if intent_id is not None or is_unclear(error):
+            return False
+        message = "The card was declined." if isinstance(error, stripe.CardError) else "Stripe refused the payment."
+        end_unpaid(payment, PaymentStatus.FAILED, "The card is not there any more." if is_missing(error) else message)
+    return True
 
 
 def find_intent(payment: Payment, client: "StripeClient") -> str | None:
