@@ -50,7 +50,7 @@ def test_killed_worker_and_killed_web_server_are_started_again(product: Installa
     web = next(int(pid) for pid in children if b"granian" in Path(f"/proc/{pid}/cmdline").read_bytes())
     os.kill(web, signal.SIGKILL)
     wait_until(lambda: web not in product.processes() and commands(product) == whole, seconds=60)
-    product.wait(product._answers, seconds=30)
+    product.wait(product._answers, seconds=60)
 
 
 @pytest.mark.parametrize("killed", [slice(1, None), slice(1, 4), slice(4, None)], ids=["all children", "the pool", "the beat"])
