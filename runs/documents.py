@@ -298,6 +298,7 @@ def receipt_document(run: Run) -> dict[str, Any]:
     result = queries.latest_result(run)
     entries = list(billing.entries_of_source(run.workspace, run.budget_source))
     plan = run.quote.plan_document
+    counted = {each["index"]: each["usage"]["estimated_calls"] for each in result_document(result)["subjects"]} if result else {}
     usage = sum(-entry.amount_microusd for entry in entries if entry.kind == "usage")
     fees = sum(-entry.amount_microusd for entry in entries if entry.kind == "platform_fee")
     return {
@@ -312,6 +313,8 @@ def receipt_document(run: Run) -> dict[str, Any]:
             {
                 "index": subject.index,
                 "label": subject.label,
+                "external_charges": subject.kind == SubjectKind.CONNECTION,
+                "estimated_calls": counted.get(subject.index),
                 "usage_microusd": str(subject.usage_microusd),
                 "platform_fee_microusd": str(subject.fee_microusd),
                 "total_microusd": str(subject.spend_microusd),

@@ -40,6 +40,7 @@ COLUMNS = (
     "cached_input_tokens",
     "output_tokens",
     "reasoning_tokens",
+    "estimated",
     "charge_microusd",
     "latency_ms",
     "origin",

@@ -230,6 +230,10 @@ class PriceShape(serializers.Serializer[Any]):
 class ReceiptSubjectShape(serializers.Serializer[Any]):
     index = serializers.IntegerField()
     label = serializers.CharField()
+    external_charges = serializers.BooleanField(help_text="Whether its own provider bills the calls, which cost nothing here.")
+    estimated_calls = serializers.IntegerField(
+        allow_null=True, help_text="Calls whose provider gave no usage, so that it was estimated; null before there is a result."
+    )
     usage_microusd = Money()
     platform_fee_microusd = Money()
     total_microusd = Money()

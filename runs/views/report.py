@@ -88,7 +88,8 @@ def final_context(run: Run) -> dict[str, Any]:
         "error_rows": error_rows(result),
         "can_continue": run.interruption is not None and continued_by is None,
         "continued_by": continued_by,
-        "has_estimates": any(subject["usage"]["estimated_calls"] for subject in result["subjects"]),
+        "estimated_calls": sum(subject["usage"]["estimated_calls"] for subject in result["subjects"]),
+        "has_external": any(subject.get("kind") == SubjectKind.CONNECTION for subject in result["subjects"]),
         "baselines": {subject.index for subject in run.subjects.all() if subject.kind == SubjectKind.BASELINE},
     }
 

@@ -87,7 +87,7 @@ def sample(request: PersonRequest, run_id: UUID, position: int) -> HttpResponse:
     answers = [
         documents.sample_document(each, calls)
         | {"label": each.subject.label, "is_baseline": each.subject.kind == SubjectKind.BASELINE}
-        | {"is_recorded": each.subject.kind == SubjectKind.RECORDED}
+        | {"is_recorded": each.subject.kind == SubjectKind.RECORDED, "is_external": each.subject.kind == SubjectKind.CONNECTION}
         for each in found
     ]
     answered = {each.subject_id for each in found}
