@@ -1,6 +1,9 @@
 """Staff's view of money. Rows are read only; the one thing staff does here is to grant credit, through the action that keeps its reason."""
 
+from typing import Any
+
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -8,6 +11,7 @@ from django.utils import timezone
 from unfold.decorators import action, display
 
 from billing.actions import grant_credit
+from billing.admin_story import story_of
 from billing.checking import ledger_differences
 from billing.forms import CreditForm
 from billing.models import Allowance, BookCheck, Budget, Hold, LedgerEntry, SpendAlert, Wallet, WorkspaceLimit
@@ -26,8 +30,8 @@ class WalletAdmin(ReadOnlyAdmin):
     list_select_related = ["workspace"]
     search_fields = ["workspace__name", "workspace__public_id"]
     ordering = ["-id"]
-    fields = ["workspace", "balance", "held", "available", "is_disputed"]
-    readonly_fields = ["balance", "held", "available"]
+    fields = ["workspace"]
+    change_form_after_template = "billing/admin_story.html"
     actions_list = ["check_books"]
     actions_detail = ["grant"]
     balance = usd_column("balance_microusd", "Balance")
@@ -45,6 +49,15 @@ class WalletAdmin(ReadOnlyAdmin):
             "opts": self.opts,
         }
         return render(request, "billing/admin_check.html", context)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The wallet's whole story."""
+        wallet = self.get_object(request, unquote(object_id))
+        allowed = wallet is not None and self.has_view_permission(request, wallet)
+        story = {"story": story_of(wallet)} if wallet is not None and allowed else {}
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **story})
 
     def has_grant_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         """Whoever may add ledger entries may grant credit."""

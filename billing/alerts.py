@@ -54,6 +54,14 @@ def watch_spend(now: datetime | None = None) -> int:
     return sum(_tell(workspace_id, month) for workspace_id in waiting.order_by("workspace_id"))
 
 
+def used_of_month(workspace: Workspace, month: str) -> int:
+    """What the workspace has used in the month, in micro-USD."""
+    months = Allowance.objects.filter(workspace=workspace, kind=AllowanceKind.WORKSPACE_BUDGET, subject=month)
+    spent = months.values_list("spent_microusd", flat=True).first()
+    settled = Budget.objects.filter(allowances__in=months, closed_at=None).aggregate(total=Sum("settled_microusd"))["total"]
+    return (spent or 0) + (settled or 0)
+
+
 def _uses(month: str, workspace_id: int | None = None) -> list[_Use]:
     """The workspaces with news: those where a share is reached that was not told, or was told of less than it is now."""
     settled = (
