@@ -8,15 +8,15 @@ from rest_framework.response import Response
 from billing.months import this_month
 from billing.queries import allowance_of_key, allowances_of_keys, wallet_figures
 from billing.serializers import (
-    AlertShape,
     ApiKeyChangeBody,
     ApiKeyCreateBody,
     ApiKeyShape,
     EntriesQuery,
     EntryShape,
-    LimitsShape,
     NewApiKeyShape,
     PaymentShape,
+    SpendAlertShape,
+    SpendingLimitsShape,
     WalletShape,
     alert_document,
     api_key_document,
@@ -71,7 +71,7 @@ class PaymentList(ApiView):
 class LimitsView(ApiView):
     tag = "billing"
 
-    @operation("get_limits", "What may be spent, and how much of it is used", needs=can_read_billing, answers={200: LimitsShape})
+    @operation("get_limits", "What may be spent, and how much of it is used", needs=can_read_billing, answers={200: SpendingLimitsShape})
     def get(self) -> dict[str, Any]:
         month = this_month()
         return limits_document(month, workspace_month(self.workspace, month), limits_of_keys(self.workspace, month))
@@ -85,7 +85,7 @@ class AlertList(ApiView):
         "Shares of the monthly limit that were reached, newest first",
         needs=can_read_billing,
         query=ListQuery,
-        answers={200: page_of_shape(AlertShape)},
+        answers={200: page_of_shape(SpendAlertShape)},
     )
     def get(self) -> dict[str, Any]:
         page = page_of(alerts_for(self.workspace), cursor=self.query.get("cursor"), limit=self.query["limit"])

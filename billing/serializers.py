@@ -75,7 +75,7 @@ class PaymentShape(serializers.Serializer[Any]):
     disputes = DisputeShape(many=True)
 
 
-class LimitShape(serializers.Serializer[Any]):
+class SpendingLimitShape(serializers.Serializer[Any]):
     """A limit and what of it is used. Without a limit `limit_microusd` and `left_microusd` are null."""
 
     limit_microusd = Money(allow_null=True)
@@ -84,22 +84,22 @@ class LimitShape(serializers.Serializer[Any]):
     left_microusd = Money(allow_null=True)
 
 
-class KeyLimitsShape(serializers.Serializer[Any]):
+class KeySpendingLimitsShape(serializers.Serializer[Any]):
     api_key_id = serializers.UUIDField(help_text="The newest of those that share the limits.")
     label = serializers.CharField()  # type: ignore[assignment]
-    ceiling = LimitShape(help_text="In all.")
-    month = LimitShape()
+    ceiling = SpendingLimitShape(help_text="In all.")
+    month = SpendingLimitShape()
 
 
-class LimitsShape(serializers.Serializer[Any]):
+class SpendingLimitsShape(serializers.Serializer[Any]):
     """The limits that hold now. A run counts in the month in which it was started, to its end."""
 
     month = serializers.CharField(help_text="YYYY-MM (UTC).")
-    workspace = LimitShape()
-    api_keys = KeyLimitsShape(many=True, help_text="Those that have a limit or have spent something.")
+    workspace = SpendingLimitShape()
+    api_keys = KeySpendingLimitsShape(many=True, help_text="Those that have a limit or have spent something.")
 
 
-class AlertShape(serializers.Serializer[Any]):
+class SpendAlertShape(serializers.Serializer[Any]):
     """A share of the workspace's monthly limit that was reached."""
 
     month = serializers.CharField(help_text="YYYY-MM (UTC).")

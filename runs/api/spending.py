@@ -3,7 +3,7 @@
 from typing import Any
 
 from billing.months import this_month
-from runs.serializers.spending import UsageQuery, UsageShape, usage_document
+from runs.serializers.spending import SpendingShape, UsageQuery, usage_document
 from runs.spending import spending_of
 from workspaces.api_base import ApiView, operation
 from workspaces.permissions import can_read_billing
@@ -17,7 +17,7 @@ class UsageView(ApiView):
         "The charges of a month by day, benchmark, model, member and API key",
         needs=can_read_billing,
         query=UsageQuery,
-        answers={200: UsageShape},
+        answers={200: SpendingShape},
     )
     def get(self) -> dict[str, Any]:
         """A month is that of the ledger's entries (UTC), which are written when a run ends."""

@@ -26,31 +26,31 @@ class UsageQuery(Query):
     month = Month(required=False, min_length=7, max_length=7, help_text="YYYY-MM (UTC); the present month where it is left out.")
 
 
-class ChargedShape(serializers.Serializer[Any]):
+class ChargedAmountsShape(serializers.Serializer[Any]):
     usage_microusd = Money()
     platform_fee_microusd = Money()
     total_microusd = Money()
 
 
-class DayShape(ChargedShape):
+class SpendingDayShape(ChargedAmountsShape):
     day = serializers.DateField()
 
 
-class SpentShape(ChargedShape):
+class SpendingPartShape(ChargedAmountsShape):
     id = serializers.CharField(allow_null=True, help_text="Null for what belongs to none.")
     name = serializers.CharField()
     share = serializers.FloatField(help_text="Of the month's charges, from 0 to 1.")
 
 
-class UsageShape(ChargedShape):
+class SpendingShape(ChargedAmountsShape):
     """The charges that were entered in the month. Days and each of the lists add up to the total."""
 
     month = serializers.CharField()
-    days = DayShape(many=True)
-    benchmarks = SpentShape(many=True, help_text="`id` is the slug.")
-    models = SpentShape(many=True, help_text="`id` is the label that the model had in its run.")
-    members = SpentShape(many=True, help_text="By who started the run; those that keys started are one.")
-    api_keys = SpentShape(many=True, help_text="By the key that started the run, named by the newest that it was rolled into.")
+    days = SpendingDayShape(many=True)
+    benchmarks = SpendingPartShape(many=True, help_text="`id` is the slug.")
+    models = SpendingPartShape(many=True, help_text="`id` is the label that the model had in its run.")
+    members = SpendingPartShape(many=True, help_text="By who started the run; those that keys started are one.")
+    api_keys = SpendingPartShape(many=True, help_text="By the key that started the run, named by the newest that it was rolled into.")
 
 
 def usage_document(spending: Spending) -> dict[str, Any]:

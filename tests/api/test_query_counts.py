@@ -5,6 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from billing.actions import grant_credit
+from billing.models import Payment
 from runs.models import Run
 from tests.api.conftest import ApiClient
 from tests.factories import make_benchmark, make_connection, make_route, make_version
@@ -22,6 +23,11 @@ COUNTS = {
     "/v1/api-keys": KEY + 2,
     "/v1/billing/wallet": KEY + 2,
     "/v1/billing/entries": KEY + 1,
+    "/v1/billing/entries?kind=adjustment&source=test": KEY + 1,
+    "/v1/billing/usage": KEY + 3,
+    "/v1/billing/payments": KEY + 3,
+    "/v1/billing/limits": KEY + 5,
+    "/v1/billing/alerts": KEY + 1,
     "/v1/benchmarks": KEY + 2,
     "/v1/evals": KEY + 1,
     "/v1/catalog/tasks?source_ref=sums@1": KEY + 3,
@@ -52,6 +58,7 @@ def furnish(workspace: Workspace, api: ApiClient, *, rows: int) -> str:
         make_connection(workspace)
         create_api_key(workspace, actor=SYSTEM, label=f"k{number}", scopes=["eval:read"], spend_ceiling_microusd=5)
         grant_credit(workspace, actor=SYSTEM, amount_microusd=1, reason="More")
+        Payment.objects.create(wallet=workspace.wallet, credit_microusd=5_000_000, fee_microusd=0)
         body = {"subjects": ["random-choice", "most-frequent-answer"], "benchmark": "sums", "coverage": {"mode": "full"}}
         run_id: str = api.post("/v1/runs", body, idempotency_key=str(number)).json()["id"]
         work(Run.objects.get(public_id=run_id))

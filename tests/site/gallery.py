@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from io import BytesIO, StringIO
 from typing import Any
@@ -35,6 +35,7 @@ from tests.imports.recorded import FIXTURES
 from tests.imports.wizard import begin as begin_import
 from tests.imports.wizard import work_checks
 from tests.runs.working import start, work
+from tests.site.money import STRIPE, furnish_money
 from tests.standins.chat import ChatServer, last_user_message
 from workspaces.actors import Actor, actor_of_user
 from workspaces.enums import Role
@@ -49,7 +50,7 @@ MODELS = (
     ("cedar/open-8b", "Cedar Open 8B", 60_000, 90_000, 0.61, 0.01),
 )
 LIVE_ANSWERS = 60
-BROKEN, FORGED, HASTY = "a page that breaks", "a form without its token", "a form sent too often"
+BROKEN, FORGED, HASTY, BUYING = "a page that breaks", "a form without its token", "a form sent too often", "with purchases turned on"
 TOO_MANY_FIELDS = "&".join(["q="] * 1001)
 
 
@@ -78,7 +79,8 @@ class Gallery:
             page.shown_to = shot.who  # type: ignore[attr-defined]
         if shot.by == BROKEN:  # its answer, with the status of a page that did not break, which tests would report
             page.route(f"**{shot.path}", lambda route: route.fulfill(body=broken_page(), content_type="text/html; charset=utf-8"))
-        response = page.goto(shot.path, wait_until="load")
+        with override_settings(**STRIPE) if shot.by == BUYING else nullcontext():
+            response = page.goto(shot.path, wait_until="load")
         if shot.by in (FORGED, HASTY):
             if shot.by == FORGED:
                 page.context.clear_cookies()
@@ -100,7 +102,8 @@ class Gallery:
             client.force_login(self.people[shot.who])
         if shot.by == HASTY:
             try_too_often(shot.path)
-        response = client.post(shot.path) if shot.by else client.get(shot.path)
+        with override_settings(**STRIPE) if shot.by == BUYING else nullcontext():
+            response = client.post(shot.path) if shot.by in (FORGED, HASTY) else client.get(shot.path)
         if shot.by == HASTY:
             cache.clear()
         assert response.status_code == shot.status, f"{shot.path}: {response.status_code}"
@@ -190,7 +193,9 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
     recording.answers.filter(task__task_id__in=task_ids[:2]).update(was_correct=True, agreement="only_theirs", old_extracted="12")
     old = (FIXTURES / "promptfoo.json").read_bytes()
     upload = upload_several(workspace, actor=actor, files=[("promptfoo.json", len(old), BytesIO(old))])
+    money = furnish_money(workspace, ended)
     return {
+        **money,
         "recording": str(recording.public_id),
         "old": str(upload.public_id),
         "ended": str(ended.public_id),
@@ -293,7 +298,13 @@ def make_gallery() -> Gallery:
         Shot("settings-api-keys", "/settings/api-keys"),
         Shot("settings-api-key", f"/settings/api-keys/{ids['key']}"),
         Shot("settings-integrations", "/settings/integrations"),
-        Shot("settings-billing", "/settings/billing"),
+        Shot("settings-billing", "/settings/billing", by=BUYING),
+        Shot("settings-billing-filtered", "/settings/billing?kind=usage"),
+        Shot("spending", "/settings/billing/spending"),
+        Shot("purchase", "/settings/billing/purchase", by=BUYING),
+        Shot("purchase-off", "/settings/billing/purchase"),
+        Shot("payment-paid", f"/settings/billing/payments/{ids['paid']}"),
+        Shot("payment-waiting", f"/settings/billing/payments/{ids['waiting']}"),
         Shot("onboarding-under-way", "/onboarding"),
         Shot("command", "/command?q=sto"),
         Shot("error-404", "/nothing/here", status=404),
