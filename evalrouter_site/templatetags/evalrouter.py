@@ -57,6 +57,7 @@ AUDIT_WORDS = {
     "api_key.roll": "API key rolled",
     "api_key.revoke": "API key revoked",
     "api_key.set_ceiling": "Spend ceiling of a key set",
+    "api_key.set_month": "Monthly limit of a key set",
     "billing.grant_credit": "Credit granted",
 }
 
