@@ -35,7 +35,10 @@ def configure(options: dict[str, Any]) -> None:
             },
             "handlers": {"default": {"class": "logging.StreamHandler", "formatter": "default"}},
             "root": {"handlers": ["default"], "level": options["level"]},
-            "loggers": {"django.server": {"handlers": ["default"], "level": "WARNING", "propagate": False}},
+            "loggers": {
+                "django.server": {"handlers": ["default"], "level": "WARNING", "propagate": False},
+                "stripe": {"level": "WARNING"},  # a line for each request and each answer; what went wrong we say ourselves
+            },
         }
     )
     structlog.configure(
