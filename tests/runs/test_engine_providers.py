@@ -65,7 +65,7 @@ def test_faults_of_every_kind_leave_every_cell_graded_and_charge_only_the_answer
 
 
 def test_no_more_calls_are_in_flight_than_the_concurrency(start_sums: Start) -> None:
-    with ChatServer(sums, latency=0.01) as server:
+    with ChatServer(sums, latency=0.05) as server:
         work_out(start_sums(tasks=60, endpoint=server.url, concurrency=5))
         assert server.stats.in_flight_max == 5
 
