@@ -63,6 +63,8 @@ bench: ## measure pages, and speed against the physical limit on SQLite and on P
 	@script/setup all
 	@$(PYTHON) -m tests.bench
 
-soak: ## eight models under faults and killed workers, for minutes
+soak: ## power cuts in paid runs, random orders of money, eight models under faults and killed workers; for half an hour
 	@script/setup all
+	@$(PYTHON) -m tests.bench.outages
+	@MONEY_EXAMPLES=200 $(PYTEST) --no-header -q tests/runs/test_money_stateful.py
 	@$(PYTHON) -m tests.bench.soak

@@ -98,7 +98,7 @@ class Payments:
             return
         one = self.bought[which % len(self.bought)]
         if one.status == PaymentStatus.PAID:
-            [self._refund, self._end_refund, self._dispute, self._decide][what % 4](one, part)
+            [self._refund, self._dispute, self._end_refund, self._decide, self._refund, self._dispute][what % 6](one, part)
         elif one.status == PaymentStatus.OPEN:
             total = one.payment.total_microusd
             one.status, one.cents = [
