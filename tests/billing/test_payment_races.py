@@ -1,6 +1,8 @@
-"""Payments at once, on PostgreSQL: one credit, one refund, one charge, however many work on them."""
+"""Payments at once, on PostgreSQL: one credit, one refund, one charge, however many work on them. And with a real worker."""
 
+from collections.abc import Callable
 from threading import Barrier
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -20,6 +22,7 @@ from billing.payments.top_ups import charge_due_top_ups, set_top_up
 from billing.payments.truth import fetch
 from tests.billing.stripe import USD, begin, books_add_up, buy, entries, hold, news, post, tell, wallet_of
 from tests.races import at_once
+from tests.services import Worker, wait_until
 from tests.standins.stripe import StripeServer
 from workspaces.actors import SYSTEM, Actor
 from workspaces.models import Workspace
@@ -144,3 +147,15 @@ def test_sweeps_at_once_charge_a_card_once(stripe: StripeServer, workspace: Work
     top_ups = Payment.objects.filter(kind="top_up")
     assert ([payment.status for payment in top_ups], wallet_of(workspace).balance_microusd) == ([PaymentStatus.PAID], 50 * USD)
     assert TopUp.objects.get().failures == 0
+
+
+def test_real_worker_credits_what_a_webhook_told_of(
+    stripe: StripeServer, workspace: Workspace, actor: Actor, start_worker: Callable[..., Worker], live_server: Any
+) -> None:
+    secrets = {"STRIPE_SECRET_KEY": stripe.key, "STRIPE_WEBHOOK_SECRET": stripe.secret}
+    worker = start_worker(STRIPE_API_URL=stripe.url, **secrets)
+    stripe.webhook_url = f"{live_server.url}/webhooks/stripe"
+    stripe.pay(begin(workspace, actor).stripe_session_id or "")
+    wait_until(lambda: StripeEvent.objects.filter(state=EventState.PROCESSED).count() == 3)
+    assert (entries(workspace), Payment.objects.get().status) == ([20 * USD], PaymentStatus.PAID)
+    assert [secret for secret in secrets.values() if secret in worker.log.read_text()] == []
