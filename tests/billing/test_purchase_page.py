@@ -13,6 +13,7 @@ from billing.enums import DisputeStatus, EntryKind, PaymentStatus, RefundStatus
 from billing.ledger import lock_wallet, post_entry
 from billing.models import Dispute, Payment, Refund, TopUp
 from common.ids import new_id
+from tests.standins.stripe import StripeServer
 from workspaces.models import User, Workspace
 
 SignIn = Callable[[User], Client]
@@ -202,3 +203,18 @@ def test_top_ups_are_turned_on_changed_and_ended_with_the_card(workspace: Worksp
     assert client.post(f"{WALLET}/top-up/card-removal", form(workspace)).status_code == 302
     top_up.refresh_from_db()
     assert (top_up.is_enabled, top_up.stripe_method_id) == (False, "")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_clicks_lead_to_one_page_at_stripe(workspace: Workspace, owner: User, sign_in: SignIn, stripe: StripeServer) -> None:
+    client, sent = sign_in(owner), form(workspace, preset="own", own="40.01", save_card="on")
+    answers = [client.post(PURCHASE, sent) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [302, 302]
+    assert answers[0]["Location"] == answers[1]["Location"]
+    assert answers[0]["Location"].startswith(stripe.url)
+    assert [(payment.credit_microusd, payment.fee_microusd) for payment in Payment.objects.all()] == [(40_010_000, 2_010_000)]
+    other = client.post(PURCHASE, {**sent, "key": str(new_id())})
+    assert other["Location"] != answers[0]["Location"]
+    changed = client.post(PURCHASE, {**sent, "own": "41"})
+    assert (changed.status_code, Payment.objects.count()) == (422, 2)
+    assert changed.context["form"].non_field_errors() == ["This form was used for another purchase; load the page again."]
