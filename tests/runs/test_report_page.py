@@ -61,9 +61,16 @@ def test_live_page_shows_scores_as_they_come_labelled_as_running(queued: Run, vi
 def test_live_page_adds_spend_up_to_the_bound(
     workspace: Workspace, actor: Actor, version: BenchmarkVersion, route: ModelRoute, viewer: User, sign_in: SignIn
 ) -> None:
-    run = run_of(workspace, actor, version, route.route_id, max_charge_microusd="1000")
-    text = sign_in(viewer).get(path_of(run)).content.decode()
-    assert "$0.00 spent + $0.00 reserved + $0.001 free = $0.001, the most it may charge" in text
+    """To the cap, to the worst case where the cap is above it, and to what the limits leave where there is no cap."""
+
+    def sum_of(**request: str) -> str:
+        text = sign_in(viewer).get(path_of(run_of(workspace, actor, version, route.route_id, **request))).content.decode()
+        return text.partition('<p class="small muted">$0.00 settled')[2].partition("</p>")[0].partition(" = ")[2]
+
+    assert sum_of(max_charge_microusd="1000") == "$0.001, the cap"
+    worst = sum_of().partition(",")[0]
+    assert sum_of() == f"{worst}, the most it may charge"
+    assert sum_of(max_charge_microusd="5000000") == f"{worst}, the worst case of all calls, which is below the cap of $5.00"
 
 
 def test_polled_fragment_asks_again_until_the_run_has_ended(queued: Run, viewer: User, sign_in: SignIn) -> None:
