@@ -196,7 +196,7 @@ def test_what_running_work_holds_is_not_available(
 
 
 def test_month_has_a_limit_with_fees_and_begins_anew(stripe: StripeServer, workspace: Workspace, actor: Actor, card: str) -> None:
-    turn_on(workspace, actor)
+    turn_on(workspace, actor, monthly_limit_microusd=63 * USD - 1)  # just less than three cost
     months = [datetime(2027, 1, day, tzinfo=UTC) for day in (1, 15, 31)] + [datetime(2027, 2, 1, tzinfo=UTC)]
     charged = []
     for moment in months:
