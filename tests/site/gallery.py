@@ -248,6 +248,7 @@ def make_gallery() -> Gallery:
         Shot("password-reset", "/accounts/password/reset/", ""),
         Shot("password-reset-sent", "/accounts/password/reset/done/", ""),
         Shot("mail-to-confirm", "/accounts/confirm-email/", ""),
+        Shot("verify", "/verify", ""),
         Shot("catalog-signed-out", "/catalog", ""),
         Shot("catalog", "/catalog"),
         Shot("catalog-filtered", "/catalog?q=number"),
