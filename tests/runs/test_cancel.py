@@ -157,7 +157,7 @@ def test_deadline_ends_a_run_as_a_cancel_does_and_is_named(
     monkeypatch.setattr(executor, "GRACE_SECONDS", 0.1)
     with ChatServer(sums, reply=lambda asked: Reply(delay=30, body={}) if asked.question == "What is 5 + 5?" else None) as server:
         run = start_sums(tasks=2_000, endpoint=server.url, concurrency=2)
-        Run.objects.filter(pk=run.pk).update(deadline_at=timezone.now() + timedelta(seconds=0.4))
+        Run.objects.filter(pk=run.pk).update(deadline_at=timezone.now() + timedelta(seconds=1.5))
         work_out(run)
     assert (run.status, run.interruption["reason"]) == ("partial", "time_limit")
     assert [position for shard in Shard.objects.filter(run=run) for position in shard.unknown] in ([5], [])
