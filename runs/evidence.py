@@ -74,18 +74,7 @@ def _earlier_subjects(workspace: Workspace, version: BenchmarkVersion, subjects:
         Subject.objects.filter(Q(route_id__in=routes) | Q(connection_id__in=links), run_id__in=newest, run_benchmark__version=version)
         .filter(graded__gt=0)
         .order_by("-run_id", "index")
-        .only(
-            "run_id",
-            "kind",
-            "reasoning",
-            "route_id",
-            "rate_id",
-            "fee_percent",
-            "connection_id",
-            "connection_revision",
-            "planned",
-            "processed",
-        )
+        .only(*_READ)
     )
     found: dict[int, list[Subject]] = {}
     for row in rows[:MOST_SUBJECTS]:
