@@ -216,7 +216,10 @@ def test_eight_sweeps_at_once_tell_of_a_share_once(locked: bool, meet: Callable[
     results = at_once(THREADS, lambda _: watch_spend())
 
     assert list(SpendAlert.objects.values_list("percent", "used_microusd")) == [(50, 10)]
-    assert (sum(results), len(mail.outbox)) == ((1, 1) if locked else (THREADS, THREADS))
+    if locked:
+        assert (sum(results), len(mail.outbox)) == (1, 1)
+    else:
+        assert sum(results) == len(mail.outbox) > 1
 
 
 def test_books_are_checked_while_work_goes_on(workspace: Workspace) -> None:
