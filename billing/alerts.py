@@ -7,7 +7,6 @@ when something was told last: a raised limit can be reached anew, and neither a 
 The present month alone is looked at. What work of an older month still uses counts there and is told no more.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from smtplib import SMTPException
@@ -24,8 +23,8 @@ from billing.enums import AllowanceKind
 from billing.models import Allowance, Budget, SpendAlert, WorkspaceLimit
 from billing.months import month_of
 from common.mail import send_each
-from workspaces.enums import Role
-from workspaces.models import Membership, Workspace
+from workspaces.models import Workspace
+from workspaces.queries import addresses_of_admins
 
 log = structlog.get_logger(__name__)
 
@@ -133,7 +132,7 @@ def _tell(workspace_id: int, month: str) -> bool:
         return False
     workspace = Workspace.objects.get(pk=workspace_id)
     try:
-        send_each("billing/email/spend_reached", _people(workspace), _context(workspace, waiting))
+        send_each("billing/email/spend_reached", addresses_of_admins(workspace), _context(workspace, waiting))
     except (SMTPException, OSError):
         marked.update(mailed_at=None)
         return False
@@ -143,12 +142,6 @@ def _tell(workspace_id: int, month: str) -> bool:
 def _lock(workspace_id: int) -> None:
     """What serialises sweeps over one workspace: its limit's row, which no work locks."""
     list(WorkspaceLimit.objects.select_for_update().filter(workspace_id=workspace_id).values_list("pk"))
-
-
-def _people(workspace: Workspace) -> Iterable[str]:
-    """The addresses of active owners and admins."""
-    members = Membership.objects.filter(workspace=workspace, role__in=[Role.OWNER, Role.ADMIN], user__is_active=True)
-    return members.order_by("id").values_list("user__email", flat=True)
 
 
 def _context(workspace: Workspace, alerts: list[SpendAlert]) -> dict[str, object]:

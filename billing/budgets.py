@@ -18,6 +18,7 @@ from django.utils import timezone
 from billing.enums import AllowanceKind, Bound, EntryKind
 from billing.ledger import lock_wallet, move_held, post_entry, wallet_id_of
 from billing.models import Allowance, Budget, Hold, KeyLimit, Wallet
+from billing.months import month_of
 from billing.queries import lineages_of, monthly_limit
 from billing.signals import credit_returned
 from common.errors import PaymentRequired
@@ -77,21 +78,17 @@ class _Limits:
             allowance.save(update_fields=["reserved_microusd", "ceiling_microusd"])
 
 
-def _month(now: datetime) -> str:
-    return f"{now:%Y-%m}"
-
-
 def _allowances(workspace: Workspace, key_lineage: str | None, now: datetime) -> list[Allowance]:
     """What work started now counts against, locked, each with its present limit."""
-    month = _month(now)
+    month = month_of(now)
     wanted = [(AllowanceKind.WORKSPACE_BUDGET, month)]
     for lineage in lineages_of(key_lineage):
         wanted += [(AllowanceKind.KEY_CEILING, lineage), (AllowanceKind.KEY_MONTH, f"{lineage}:{month}")]
     keys = [Allowance.objects.get_or_create(workspace=workspace, kind=kind, subject=subject)[0].pk for kind, subject in wanted]
-    return _with_present_limits(workspace, Allowance.objects.select_for_update().filter(pk__in=keys))
+    return _with_present_limits(Allowance.objects.select_for_update().filter(pk__in=keys))
 
 
-def _with_present_limits(workspace: Workspace, allowances: QuerySet[Allowance]) -> list[Allowance]:
+def _with_present_limits(allowances: QuerySet[Allowance]) -> list[Allowance]:
     """The allowances, oldest first, those of a month with the limit that holds now.
 
     A limit below what is taken already leaves nothing, it does not fail.
@@ -106,7 +103,7 @@ def _with_present_limits(workspace: Workspace, allowances: QuerySet[Allowance]) 
     for each in found:
         if each.kind == AllowanceKind.KEY_CEILING:
             continue
-        limit = limits.get(each.lineage) if each.kind == AllowanceKind.KEY_MONTH else monthly_limit(workspace)
+        limit = limits.get(each.lineage) if each.kind == AllowanceKind.KEY_MONTH else monthly_limit(each.workspace_id)
         each.ceiling_microusd = None if limit is None else max(limit, each.reserved_microusd + each.spent_microusd)
     return found
 
@@ -231,10 +228,9 @@ def _grow_hold(budget: Budget, granted: int, least: int) -> int:
 
 def _limits_of(budget: Budget, *, lock: bool) -> _Limits:
     """What is left of the limits of a budget that holds credit, read now."""
-    wallet = Wallet.objects.select_related("workspace").get(pk=budget.wallet_id)
     allowances = Allowance.objects.filter(budgets=budget)
-    found = _with_present_limits(wallet.workspace, allowances.select_for_update(of=("self",)) if lock else allowances)
-    return _Limits(allowances=found, wallet=lock_wallet(wallet.pk) if lock else wallet)
+    found = _with_present_limits(allowances.select_for_update(of=("self",)) if lock else allowances)
+    return _Limits(allowances=found, wallet=lock_wallet(budget.wallet_id) if lock else Wallet.objects.get(pk=budget.wallet_id))
 
 
 def spendable(budget: Budget) -> tuple[int, Bound]:

@@ -17,6 +17,22 @@ MOST_GENERATIONS = 5
 """How far a key that was made by a key may be from one that a person made: each adds two rows to lock to every start."""
 
 
+def _check_amount(amount: int | None, what: str) -> None:
+    """Raise Refused (`invalid_amount`) where a limit is set to what is no amount."""
+    if amount is not None and not 0 <= amount <= MAX_MICROUSD:
+        raise Refused("invalid_amount", f"{what} is an amount of at least zero.")
+
+
+def _is_above(amount: int | None, limit: int | None) -> bool:
+    """Whether a limit of this amount would let more be spent than the other limit does; None is no limit."""
+    return limit is not None and (amount is None or amount > limit)
+
+
+def _text(amount: int | None) -> str | None:
+    """The amount as audit entries keep it."""
+    return None if amount is None else str(amount)
+
+
 def set_key_ceiling(api_key: ApiKey, *, actor: Actor, ceiling_microusd: int | None) -> Allowance:
     """Set, change or lift what a key's lineage may spend in all.
 
@@ -25,8 +41,7 @@ def set_key_ceiling(api_key: ApiKey, *, actor: Actor, ceiling_microusd: int | No
     """
     workspace = api_key.workspace
     require(can_manage_keys(actor, workspace))
-    if ceiling_microusd is not None and not 0 <= ceiling_microusd <= MAX_MICROUSD:
-        raise Refused("invalid_amount", "A ceiling is an amount of at least zero.")
+    _check_amount(ceiling_microusd, "A ceiling")
     with transaction.atomic():
         found, _ = Allowance.objects.get_or_create(workspace=workspace, kind=AllowanceKind.KEY_CEILING, subject=str(api_key.lineage))
         allowance = Allowance.objects.select_for_update().get(pk=found.pk)
@@ -45,9 +60,9 @@ def set_key_ceiling(api_key: ApiKey, *, actor: Actor, ceiling_microusd: int | No
             "api_key.set_ceiling",
             api_key.public_id,
             workspace=workspace,
-            ceiling_microusd=None if ceiling_microusd is None else str(ceiling_microusd),
+            ceiling_microusd=_text(ceiling_microusd),
         )
-        if before is not None and (ceiling_microusd is None or ceiling_microusd > before):
+        if _is_above(ceiling_microusd, before):
             credit_returned.send(Wallet, workspace_id=workspace.pk)
     return allowance
 
@@ -60,11 +75,11 @@ def _check_own_ceiling(actor: Actor, allowance: Allowance, ceiling: int | None) 
         return
     own, *older = lineages_of(str(actor.api_key.lineage))
     if allowance.subject in (own, *older):
-        if allowance.ceiling_microusd is not None and (ceiling is None or ceiling > allowance.ceiling_microusd):
+        if _is_above(ceiling, allowance.ceiling_microusd):
             raise Refused("ceiling_exceeded", "A key cannot raise its own ceiling, or that of the key it comes from.")
         return
     left = key_left(allowance.workspace, own)
-    if left is not None and (ceiling is None or ceiling > left):
+    if _is_above(ceiling, left):
         raise Refused("ceiling_exceeded", "A key gives another key no more than its own ceiling has left; state a lower ceiling.")
 
 
@@ -93,14 +108,13 @@ def set_key_month(api_key: ApiKey, *, actor: Actor, monthly_microusd: int | None
     """
     workspace = api_key.workspace
     require(can_manage_keys(actor, workspace))
-    if monthly_microusd is not None and not 0 <= monthly_microusd <= MAX_MICROUSD:
-        raise Refused("invalid_amount", "A limit is an amount of at least zero.")
+    _check_amount(monthly_microusd, "A limit")
     with transaction.atomic():
         found, _ = KeyLimit.objects.get_or_create(workspace=workspace, lineage=api_key.lineage)
         limit = KeyLimit.objects.select_for_update().get(pk=found.pk)
         before, limit.monthly_microusd = limit.monthly_microusd, monthly_microusd
-        raises = before is not None and (monthly_microusd is None or monthly_microusd > before)
-        if raises and actor.api_key is not None and str(api_key.lineage) in lineages_of(str(actor.api_key.lineage)):
+        is_raised = _is_above(monthly_microusd, before)
+        if is_raised and actor.api_key is not None and str(api_key.lineage) in lineages_of(str(actor.api_key.lineage)):
             raise Refused("ceiling_exceeded", "A key cannot raise its own limit, or that of the key it comes from.")
         limit.save(update_fields=["monthly_microusd"])
         audit.record(
@@ -108,9 +122,9 @@ def set_key_month(api_key: ApiKey, *, actor: Actor, monthly_microusd: int | None
             "api_key.set_month",
             api_key.public_id,
             workspace=workspace,
-            monthly_microusd=None if monthly_microusd is None else str(monthly_microusd),
+            monthly_microusd=_text(monthly_microusd),
         )
-        if raises:
+        if is_raised:
             credit_returned.send(Wallet, workspace_id=workspace.pk)
     return limit
 
@@ -118,8 +132,7 @@ def set_key_month(api_key: ApiKey, *, actor: Actor, monthly_microusd: int | None
 def set_workspace_limit(workspace: Workspace, *, actor: Actor, monthly_microusd: int | None) -> WorkspaceLimit:
     """Set or lift what the workspace may spend in a calendar month. Raises Refused (`invalid_amount`)."""
     require(can_manage_workspace(actor, workspace))
-    if monthly_microusd is not None and not 0 <= monthly_microusd <= MAX_MICROUSD:
-        raise Refused("invalid_amount", "A budget is an amount of at least zero.")
+    _check_amount(monthly_microusd, "A budget")
     with transaction.atomic():
         limit, _ = WorkspaceLimit.objects.select_for_update().get_or_create(workspace=workspace)
         before, limit.monthly_microusd = limit.monthly_microusd, monthly_microusd
@@ -129,8 +142,8 @@ def set_workspace_limit(workspace: Workspace, *, actor: Actor, monthly_microusd:
             "workspace.set_budget",
             workspace.public_id,
             workspace=workspace,
-            monthly_microusd=None if monthly_microusd is None else str(monthly_microusd),
+            monthly_microusd=_text(monthly_microusd),
         )
-        if before is not None and (monthly_microusd is None or monthly_microusd > before):
+        if _is_above(monthly_microusd, before):
             credit_returned.send(Wallet, workspace_id=workspace.pk)
     return limit

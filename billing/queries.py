@@ -64,8 +64,8 @@ def allowances_of_keys(workspace: Workspace) -> dict[str, Allowance]:
     return {row.subject: row for row in Allowance.objects.filter(workspace=workspace, kind=AllowanceKind.KEY_CEILING)}
 
 
-def monthly_limit(workspace: Workspace) -> int | None:
-    """What the workspace may spend in a calendar month, None for no limit."""
+def monthly_limit(workspace: Workspace | int) -> int | None:
+    """What the workspace, or that of the database key, may spend in a calendar month; None for no limit."""
     return WorkspaceLimit.objects.filter(workspace=workspace).values_list("monthly_microusd", flat=True).first()
 
 

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from common.signing import encoded, public_keys
 from common.web import public_page, render_page
-from evalrouter_site.api.throttling import is_within
+from evalrouter_site.api.throttling import ApiThrottle
 from runs.bundles import MAX_BYTES, BadBundle, check_bundle
 
 RATE = "30/hour"
@@ -23,7 +23,8 @@ def verify(request: HttpRequest) -> HttpResponse:
     """The form, and what came of the bundle that was given to it. Nothing of it is kept."""
     if request.method != "POST":
         return _page(request)
-    if not is_within(request, "verify", RATE):
+    throttle = ApiThrottle()
+    if not throttle.is_within(RATE, "verify", throttle.get_ident(request)):  # type: ignore[arg-type]
         return _page(request, error="You have checked many bundles in this hour. Try again in the next, or use the script.", status=429)
     length = request.META.get("CONTENT_LENGTH") or ""
     if not length.isdigit() or int(length) > MAX_BYTES + FORM_BYTES:

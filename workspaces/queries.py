@@ -121,6 +121,12 @@ def get_api_key_of_member(user: User, key_id: UUID | str) -> ApiKey:
     return ApiKey.objects.select_related("workspace", "created_by").get(public_id=_uuid(key_id, ApiKey), workspace__memberships__user=user)
 
 
+def addresses_of_admins(workspace: Workspace) -> QuerySet[Membership, str]:
+    """The addresses of the workspace's active owners and admins, who are told what concerns its money."""
+    members = Membership.objects.filter(workspace=workspace, role__in=[Role.OWNER, Role.ADMIN], user__is_active=True)
+    return members.order_by("id").values_list("user__email", flat=True)
+
+
 # ── The record of changes ───────────────────────────────────────────────────────────────────────────────────────────
 
 

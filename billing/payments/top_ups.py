@@ -13,6 +13,7 @@ from django.utils import timezone
 from billing.enums import PaymentKind, PaymentStatus
 from billing.ledger import lock_wallet, wallet_id_of
 from billing.models import Payment, TopUp, Wallet
+from billing.months import month_bounds, month_of
 from billing.payments.checkout import check_amount, purchase_fee
 from billing.payments.reconciling import AmountDiffers, end_unpaid, reconcile
 from billing.payments.stripe_api import CENT, CURRENCY, error_words, is_missing, is_unclear, require_purchases, stripe_client
@@ -22,9 +23,9 @@ from common.mail import send_each
 from common.money import MAX_MICROUSD, format_usd
 from workspaces import audit
 from workspaces.actors import SYSTEM, Actor
-from workspaces.enums import Role
-from workspaces.models import Membership, Workspace
+from workspaces.models import Workspace
 from workspaces.permissions import can_buy_credit, require
+from workspaces.queries import addresses_of_admins
 
 if TYPE_CHECKING:
     from stripe import StripeClient
@@ -151,7 +152,7 @@ def _write_down(wallet_id: int, now: datetime) -> Payment | None:
 
 def topped_up(wallet: Wallet, now: datetime) -> int:
     """What top-ups of this calendar month (UTC) cost or are about to cost, fees included, in micro-USD."""
-    begin = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    begin, _ = month_bounds(month_of(now))
     counted = Payment.objects.filter(
         wallet=wallet, kind=PaymentKind.TOP_UP, status__in=[PaymentStatus.OPEN, PaymentStatus.PAID], created_at__gte=begin
     )
@@ -219,10 +220,9 @@ def find_intent(payment: Payment, client: "StripeClient") -> str | None:
 def tell_top_up_off(wallet_id: int) -> None:
     """Mail the owners and admins that automatic top-up turned itself off."""
     wallet = Wallet.objects.select_related("workspace", "top_up").get(pk=wallet_id)
-    people = Membership.objects.filter(workspace=wallet.workspace, role__in=[Role.OWNER, Role.ADMIN], user__is_active=True)
     send_each(
         "billing/email/top_up_off",
-        people.order_by("id").values_list("user__email", flat=True),
+        addresses_of_admins(wallet.workspace),
         {
             "workspace": wallet.workspace,
             "top_up": wallet.top_up,

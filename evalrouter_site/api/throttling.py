@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.core.cache import cache
-from django.http import HttpRequest
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 from rest_framework.throttling import BaseThrottle
@@ -42,8 +41,11 @@ class ApiThrottle(BaseThrottle):
         rate = api_settings.DEFAULT_THROTTLE_RATES.get(scope)
         if not rate:
             return True
-        limit, period = parse_rate(str(rate))
-        name = actor.public_id if isinstance(actor, Actor) else self.get_ident(request)
+        return self.is_within(str(rate), scope, str(actor.public_id) if isinstance(actor, Actor) else self.get_ident(request))
+
+    def is_within(self, rate: str, scope: str, name: str) -> bool:
+        """Whether this request, which is counted, is one of those that the rate lets the named one make."""
+        limit, period = parse_rate(rate)
         now = time.time()
         window = int(now // period)
         self._wait = (window + 1) * period - now
@@ -80,14 +82,6 @@ class ApiThrottle(BaseThrottle):
         except ValueError:  # it expired, or was dropped, between the two
             cache.set(key, added, timeout=period + 60)
             return added
-
-
-def is_within(request: HttpRequest, scope: str, rate: str) -> bool:
-    """Whether this request of an address is within a rate such as `20/hour`; it is counted."""
-    limit, period = parse_rate(rate)
-    throttle = ApiThrottle()
-    name = throttle.get_ident(request)  # type: ignore[arg-type]
-    return throttle._count(f"throttle:{scope}:{rate}:{name}", limit, period, int(time.time() // period)) <= limit
 
 
 def parse_rate(rate: str) -> tuple[int, int]:

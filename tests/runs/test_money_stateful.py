@@ -51,7 +51,7 @@ class Money(Payments, RuleBasedStateMachine):
         self.runs: list[Quote] = []
         self.months = 1
         self.limit: int | None = None
-        self.clock = patch("billing.budgets._month", lambda _now: self.month)
+        self.clock = patch("billing.budgets.month_of", lambda _now: self.month)
         self.clock.start()
 
     def teardown(self) -> None:
