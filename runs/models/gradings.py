@@ -1,0 +1,1 @@
+"""Gradings after the first: other verdicts on the same answers."""

@@ -1,0 +1,1 @@
+"""Groups of frozen results, and comparisons under a policy."""
