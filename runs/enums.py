@@ -73,3 +73,18 @@ class CoverageMode(models.TextChoices):
     SAMPLE = "sample", "Random sample"
     FULL = "full", "All tasks"
     TASKS = "tasks", "Chosen tasks"
+
+
+class GroupKind(models.TextChoices):
+    STARTED = "started_together", "Started together"
+    """A run of several models: it is a group without being stored as one."""
+    RESULTS = "from_results", "From results"
+    COMPARISON = "comparison", "Comparison over HTTP"
+
+
+class Decision(models.TextChoices):
+    """What the checks of a group say."""
+
+    PASS = "pass", "Passes"
+    FAIL = "fail", "Fails"
+    INCONCLUSIVE = "inconclusive", "Cannot tell"
