@@ -6,3 +6,4 @@ class RunsConfig(AppConfig):
 
     def ready(self) -> None:
         from runs import books, receivers  # noqa: F401
+        from runs.notices import receivers as notices  # noqa: F401

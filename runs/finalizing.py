@@ -26,6 +26,7 @@ from runs.events import append_events
 from runs.models import ResultVersion, Run, RunBenchmark, Sample, Subject
 from runs.quoting import benchmark_document
 from runs.results import SAMPLE_COLUMNS, ResultInputs, Samples, SubjectInputs, Usage, build_result
+from runs.signals import run_ended
 from runs.strata import strata
 
 log = structlog.get_logger(__name__)
@@ -88,6 +89,7 @@ def finalize_run(run_id: int) -> ResultVersion | None:
             (f"run.{status}", {"interruption": interruption, "result_version": result.number, "sha256": sha256}),
         )
         run.save(update_fields=["status", "phase", "interruption", "ended_at", "content_expires_at", "finalizing_until", "last_sequence"])
+        run_ended.send(Run, run=run, result=result)
         close_budget(run.budget_source, charges=[_charge(run, subject) for subject in parts.subjects])
     log.info("runs.finalized", run=str(run.public_id), status=status)
     return result
