@@ -9,10 +9,22 @@ from typing import Any
 import numpy as np
 
 from runs.results import ResultInputs, SubjectInputs, interval_document, number
-from runs.statistics import ACCURACY, ALPHA, Estimate, Metric, holm, letters, missing_bounds, rank_ranges
+from runs.statistics import (
+    ACCURACY,
+    ALPHA,
+    Estimate,
+    Metric,
+    holm,
+    holm_factors,
+    letters,
+    missing_bounds,
+    more_items_needed,
+    more_values_needed,
+    rank_ranges,
+)
 from runs.statistics.choosing import Difference, estimate_difference, estimate_score, has_few_clusters
 from runs.statistics.means import Clusters, Flags, Values, item_means
-from runs.summarizing import Side, summarize
+from runs.summarizing import Side, outlook, summarize
 
 MOST_DROPPED = 0.05
 """Above this share of tasks that some compared subject did not finish, no winner is named."""
@@ -52,6 +64,8 @@ class CompareInputs:
     attempts: int = 1
     seed: int = 0
     """Of the bootstrap."""
+    population: int = 0
+    """Tasks of the whole version; 0 where that is not known."""
 
 
 def inputs_of(result: ResultInputs) -> CompareInputs:
@@ -60,7 +74,7 @@ def inputs_of(result: ResultInputs) -> CompareInputs:
     metric = result.metric if result.attempts == 1 else replace(result.metric, is_binary=False)
     subjects = [_compared(result, subject) for subject in result.subjects]
     profile_id = str(result.benchmark["profile_id"])
-    return CompareInputs(result.run_id, profile_id, subjects, metric, result.clusters, result.attempts, result.seed)
+    return CompareInputs(result.run_id, profile_id, subjects, metric, result.clusters, result.attempts, result.seed, result.population)
 
 
 def _compared(result: ResultInputs, subject: SubjectInputs) -> ComparedSubject:
@@ -96,10 +110,22 @@ class _Pair:
     b: int
     difference: Difference
     p_holm: float
+    holm_factor: int = 1
 
     @property
     def is_separable(self) -> bool:
         return self.p_holm < ALPHA
+
+    @property
+    def tasks_needed(self) -> int | None:
+        """About how many more tasks would tell them apart at this difference; None where they are told apart, or do not differ."""
+        difference, stderr = self.difference.estimate.value, self.difference.estimate.stderr
+        if self.is_separable or not round(difference, 12):
+            return None
+        table, n = self.difference.table, self.difference.estimate.n
+        if table and self.difference.p_method == "mcnemar_mid":
+            return more_items_needed(n, difference, table.a_only + table.b_only, self.holm_factor) or None
+        return (more_values_needed(n, difference, stderr, self.holm_factor) or None) if stderr else None
 
 
 def compare(inputs: CompareInputs) -> dict[str, Any]:
@@ -117,6 +143,7 @@ def compare(inputs: CompareInputs) -> dict[str, Any]:
     ahead = [(pair.a, pair.b) for pair in pairs if pair.is_separable]
     is_ahead_of_all = len(standings) > 1 and all((0, place) in ahead for place in range(1, len(standings)))
     has_too_few = planned - compared > MOST_DROPPED * planned
+    sides = [Side(standing.subject.index, standing.subject.label) for standing in standings]
     return {
         "run_id": inputs.run_id,
         "profile_id": inputs.profile_id,
@@ -130,8 +157,11 @@ def compare(inputs: CompareInputs) -> dict[str, Any]:
         "ranking": _ranking(standings, ahead),
         "pairs": [_pair_document(pair, standings) for pair in pairs],
         "notices": _notices(inputs, clusters),
+        "outlook": None
+        if has_too_few
+        else outlook(sides, {(pair.a, pair.b): pair.tasks_needed for pair in pairs}, compared=compared, population=inputs.population),
         "summary": summarize(
-            sides=[Side(standing.subject.index, standing.subject.label) for standing in standings],
+            sides=sides,
             pairs={(pair.a, pair.b): (pair.difference, pair.is_separable) for pair in pairs},
             metric=inputs.metric,
             compared=compared,
@@ -159,8 +189,9 @@ def _standings(inputs: CompareInputs, subjects: Sequence[ComparedSubject], score
 def _pairs(inputs: CompareInputs, standings: Sequence[_Standing], clusters: Clusters | None) -> list[_Pair]:
     places = list(combinations(range(len(standings)), 2))
     differences = [estimate_difference(standings[a].values, standings[b].values, inputs.metric, clusters, inputs.seed) for a, b in places]
-    adjusted = holm([difference.p_value for difference in differences])
-    return [_Pair(a, b, difference, p) for (a, b), difference, p in zip(places, differences, adjusted, strict=True)]
+    p_values = [difference.p_value for difference in differences]
+    adjusted = zip(places, differences, holm(p_values), holm_factors(p_values), strict=True)
+    return [_Pair(a, b, difference, p, factor) for (a, b), difference, p, factor in adjusted]
 
 
 def _ranking(standings: Sequence[_Standing], ahead: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
@@ -220,6 +251,7 @@ def _pair_document(pair: _Pair, standings: Sequence[_Standing]) -> dict[str, Any
         "p_method": difference.p_method,
         "p_holm": _probability(pair.p_holm),
         "separable": pair.is_separable,
+        "tasks_needed": pair.tasks_needed,
     }
 
 

@@ -46,6 +46,35 @@ def summarize(*, sides: Sequence[Side], pairs: Pairs, metric: Metric, compared: 
     return f"{sentence} {names[0]} is ahead of {_listed(behind)}." if behind else sentence
 
 
+def outlook(sides: Sequence[Side], needed: Mapping[tuple[int, int], int | None], *, compared: int, population: int) -> str | None:
+    """What more tasks would show: of the pairs that are not told apart the one that needs the fewest, the best model's first.
+
+    `needed` says of two places, the better first, about how many more tasks; None where none are, or would help. An estimate: it takes the
+    difference and the disagreements of these tasks for those of all.
+    """
+    known = [(places, more) for places, more in needed.items() if more]
+    if not known:
+        return None
+    (a, b), more = min(known, key=lambda each: (each[0][0] != 0, each[1]))
+    names = _names(sides)
+    first, second = names[a], names[b]
+    if compared >= population > 0:
+        return (
+            f"Every task was used. To tell {first} and {second} apart at this difference would take about {_about(compared + more)} "
+            f"tasks in all (an estimate), more than the benchmark has ({population:,})."
+        )
+    sentence = f"About {_about(more)} more task{'s' if more != 1 else ''} would separate {first} and {second} at this difference"
+    if compared + more > population > 0:
+        return f"{sentence} (an estimate): more than the benchmark has ({population:,})."
+    return f"{sentence} (an estimate)."
+
+
+def _about(count: int) -> str:
+    """A count to two digits, rounded up: more would be said than is known."""
+    size = 10 ** max(0, len(str(count)) - 2)
+    return f"{-(-count // size) * size:,}"
+
+
 def _ahead_of_all(names: Sequence[str], difference: Difference, metric: Metric) -> str:
     amount = _amount(difference.estimate.value, metric)
     if interval := difference.estimate.interval:

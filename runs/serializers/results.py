@@ -187,6 +187,11 @@ class PairShape(serializers.Serializer[Any]):
     p_method = serializers.CharField(allow_null=True)
     p_holm = serializers.FloatField(allow_null=True)
     separable = serializers.BooleanField()
+    tasks_needed = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        help_text="About how many more tasks would tell them apart at this difference: an estimate, null where they are told apart.",
+    )
 
 
 class CompareShape(serializers.Serializer[Any]):
@@ -204,6 +209,7 @@ class CompareShape(serializers.Serializer[Any]):
     ranking = RankShape(many=True)
     pairs = PairShape(many=True)
     notices = serializers.ListField(child=serializers.CharField())
+    outlook = serializers.CharField(required=False, allow_null=True, help_text="What more tasks would show, in a sentence.")
     summary = serializers.CharField()
 
 

@@ -11,11 +11,13 @@ from runs.statistics.pairs import Table, mcnemar, newcombe, newcombe_paired
 from runs.statistics.planning import (
     ASSUMED_DISAGREEMENT,
     items_needed,
+    more_items_needed,
+    more_values_needed,
     smallest_difference,
     smallest_difference_seen,
     smallest_mean_difference,
 )
-from runs.statistics.ranking import ALPHA, holm, letters, rank_ranges
+from runs.statistics.ranking import ALPHA, holm, holm_factors, letters, rank_ranges
 
 __all__ = [
     "ACCURACY",
@@ -28,10 +30,13 @@ __all__ = [
     "Table",
     "Z",
     "holm",
+    "holm_factors",
     "items_needed",
     "letters",
     "mcnemar",
     "missing_bounds",
+    "more_items_needed",
+    "more_values_needed",
     "newcombe",
     "newcombe_paired",
     "rank_ranges",

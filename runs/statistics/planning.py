@@ -1,6 +1,7 @@
 """How small a difference a number of tasks can show, and how many a difference needs: 80% power, two-sided 5%."""
 
-from math import ceil, sqrt
+from math import ceil, floor, log2, sqrt
+from statistics import NormalDist
 
 ASSUMED_DISAGREEMENT = 0.2
 """The share of tasks on which two models are taken to differ, before there is data."""
@@ -29,9 +30,35 @@ def smallest_mean_difference(stderr: float) -> float:
     return _REACH * stderr
 
 
-def items_needed(difference: float, disagreement: float = ASSUMED_DISAGREEMENT) -> int:
-    """The tasks needed to find a difference of two shares (Miller 2024). Raises ValueError outside 0 < difference ≤ 1."""
+def items_needed(difference: float, disagreement: float = ASSUMED_DISAGREEMENT, pairs: int = 1) -> int:
+    """The tasks needed to find a difference of two shares (Miller 2024). Raises ValueError outside 0 < difference ≤ 1.
+
+    `pairs` is how many pairs the p is adjusted for: the level is then 5% divided by it.
+    """
     if not 0 < difference <= 1:
         raise ValueError(f"{difference} is no difference of two shares.")
     q = max(disagreement, difference)  # who differs by δ disagrees on at least δ of the tasks
-    return ceil((1.96 * sqrt(q) + 0.8416 * sqrt(q - difference**2)) ** 2 / difference**2)
+    return ceil((_critical(pairs) * sqrt(q) + 0.8416 * sqrt(q - difference**2)) ** 2 / difference**2)
+
+
+def more_items_needed(n: int, difference: float, disagreements: int, pairs: int = 1) -> int:
+    """How many more tasks would find the difference of two shares that `n` tasks showed, if it and the disagreements stay as they are.
+
+    At least so many that McNemar's mid-p can come under the level at all. Raises ValueError without a difference.
+    """
+    needed = items_needed(min(1.0, abs(difference)), disagreements / n, pairs)
+    least = floor(log2(20 * pairs)) + 1  # 2^−m is the mid-p of m disagreements for one model
+    return max(0, needed - n, ceil(least * n / disagreements) - n)
+
+
+def more_values_needed(n: int, difference: float, stderr: float, pairs: int = 1) -> int:
+    """The same for the mean of `n` differences with this standard error: n·(2.80·SE/d)² − n. Raises ValueError without a difference."""
+    if not difference:
+        raise ValueError("No number of tasks shows a difference that is none.")
+    reach = _REACH if pairs == 1 else _critical(pairs) + 0.8416
+    return max(0, ceil(n * (reach * stderr / difference) ** 2) - n)
+
+
+def _critical(pairs: int) -> float:
+    """Standard errors from zero at which a two-sided p is under 5% divided by `pairs`."""
+    return 1.96 if pairs == 1 else NormalDist().inv_cdf(1 - 0.025 / pairs)

@@ -19,6 +19,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def holm_factors(p_values: Sequence[float]) -> list[int]:
+    """What each p-value is multiplied by in Holm's adjustment, in the order given: one for each pair whose p is no smaller."""
+    factors = [0] * len(p_values)
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        factors[place] = len(p_values) - rank
+    return factors
+
+
 def rank_ranges(count: int, ahead: Ahead) -> list[tuple[int, int]]:
     """For each of `count` subjects the best and the worst rank that the pairs told apart leave it."""
     better, worse = [0] * count, [0] * count

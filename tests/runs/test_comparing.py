@@ -91,9 +91,11 @@ def test_compare_two_models_told_apart_names_the_winner() -> None:
                 "p_method": "mcnemar_mid",
                 "p_holm": 0.02660369873,
                 "separable": True,
+                "tasks_needed": None,
             }
         ],
         "notices": ["one_attempt"],
+        "outlook": None,
         "summary": "B is ahead of A by 5.0 points (0.5 to 9.6).",
     }
 
