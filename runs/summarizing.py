@@ -60,16 +60,16 @@ def outlook(sides: Sequence[Side], needed: Mapping[tuple[int, int], int | None],
     first, second = names[a], names[b]
     if compared >= population > 0:
         return (
-            f"Every task was used. To tell {first} and {second} apart at this difference would take about {_about(compared + more)} "
+            f"Every task was used. To tell {first} and {second} apart at this difference would take about {about(compared + more)} "
             f"tasks in all (an estimate), more than the benchmark has ({population:,})."
         )
-    sentence = f"About {_about(more)} more task{'s' if more != 1 else ''} would separate {first} and {second} at this difference"
+    sentence = f"About {about(more)} more task{'s' if more != 1 else ''} would separate {first} and {second} at this difference"
     if compared + more > population > 0:
         return f"{sentence} (an estimate): more than the benchmark has ({population:,})."
     return f"{sentence} (an estimate)."
 
 
-def _about(count: int) -> str:
+def about(count: int) -> str:
     """A count to two digits, rounded up: more would be said than is known."""
     size = 10 ** max(0, len(str(count)) - 2)
     return f"{-(-count // size) * size:,}"

@@ -8,7 +8,7 @@ from catalog import api as catalog
 from evalrouter_site.api.views import unknown
 from gateway import api as gateway
 from imports.api import github, health, hub, private, recorded, uploads
-from runs.api import models, results, runs, spending
+from runs.api import disagreements, models, results, runs, spending
 from workspaces import api as workspaces
 
 
@@ -69,6 +69,7 @@ v1: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/attempts", runs.AttemptList.as_view()),
     path("runs/<uuid:run_id>/results", results.RunResults.as_view()),
     path("runs/<uuid:run_id>/compare", results.RunCompare.as_view()),
+    path("runs/<uuid:run_id>/disagreements", disagreements.DisagreementList.as_view()),
     path("runs/<uuid:run_id>/samples", results.SampleList.as_view()),
     path("runs/<uuid:run_id>/samples/<uuid:sample_id>", results.SampleDetail.as_view()),
     path("runs/<uuid:run_id>/export", results.RunExport.as_view()),

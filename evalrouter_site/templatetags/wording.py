@@ -11,6 +11,7 @@ from catalog.enums import ExportPolicy, Grader
 from common.money import format_usd
 from runs import wording
 from runs.charts.marks import series_of, shape_of
+from runs.summarizing import about
 
 register = template.Library()
 
@@ -94,6 +95,12 @@ def p_value(value: float | None) -> str:
     if value is None:
         return "—"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+@register.filter
+def roughly(count: int) -> str:
+    """An estimated count to two digits, rounded up: "1,600"."""
+    return about(count)
 
 
 @register.filter

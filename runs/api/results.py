@@ -3,18 +3,20 @@
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404
 from django.http.response import HttpResponseBase
 
 from common.errors import Conflict, Refused
 from common.pages import page_of
 from common.serializers import page_of_shape
 from runs import queries
+from runs.comparison.files import csv_response
+from runs.comparison.queries import comparison_of
 from runs.differences import differences_to_previous
-from runs.documents import compare_document, receipt_document, result_document, sample_document, sample_row
+from runs.documents import receipt_document, result_document, sample_document, sample_row
 from runs.downloads import export_response
 from runs.models import ResultVersion, Run
-from runs.serializers.requests import EXPORT_FORMATS, CompareQuery, ExportQuery, ResultsQuery, SamplesQuery
+from runs.serializers.comparing import CompareQuery
+from runs.serializers.requests import EXPORT_FORMATS, ExportQuery, ResultsQuery, SamplesQuery
 from runs.serializers.results import CompareShape, ExportShape, ReceiptShape, ResultShape
 from runs.serializers.shapes import SampleDetailShape, SampleShape
 from workspaces.api_base import ApiView, operation, page_document
@@ -35,15 +37,19 @@ class RunResults(ApiView):
 class RunCompare(ApiView):
     tag = "results"
 
-    @operation("compare_run", "Which models are ahead of which", needs=can_read, query=CompareQuery, answers={200: CompareShape})
-    def get(self, run_id: UUID) -> dict[str, Any]:
-        """Follows `continued_by`, and names the run that was compared."""
-        run = queries.get_run(self.workspace, run_id)
-        _require_result(queries.newest_continuation(run))
-        document = compare_document(run)
-        if self.query.get("profile_id", document["profile_id"]) != document["profile_id"]:
-            raise Http404
-        return document
+    @operation(
+        "compare_run",
+        "Which models are ahead of which",
+        needs=can_read,
+        query=CompareQuery,
+        answers={(200, "application/json"): CompareShape, (200, "text/csv"): {"type": "string"}},
+    )
+    def get(self, run_id: UUID) -> dict[str, Any] | HttpResponseBase:
+        """Follows `continued_by`, and names the run that was compared. As `csv` one of its tables: `ranking`, `pairs` or `groups`."""
+        run = queries.newest_continuation(queries.get_run(self.workspace, run_id))
+        _require_result(run)
+        found = comparison_of(run, self.query.get("profile_id", ""))
+        return dict(found.document) if self.query["format"] == "json" else csv_response(found, self.query["table"])
 
 
 class SampleList(ApiView):

@@ -57,7 +57,7 @@ def speed_chart(result: Mapping[str, Any], compare: Mapping[str, Any] | None = N
     return _chart(_SPEED, result, compare)
 
 
-def _cost(subject: Mapping[str, Any]) -> float | None:
+def cost_of_answers(subject: Mapping[str, Any]) -> float | None:
     """Micro-USD for 1,000 answers, charged to this run or to one that it continues; None where they are billed elsewhere."""
     charge = subject.get("answers_charge_microusd", subject["charge_microusd"])
     answers = subject["counts"]["graded"]
@@ -73,7 +73,7 @@ _COST = _Kind(
     title="Score against cost",
     axis="USD for 1,000 answers",
     column="USD for 1,000 answers",
-    amount=_cost,
+    amount=cost_of_answers,
     words=lambda amount: "cost not known here" if amount is None else f"{usd_words(amount)} for 1,000 answers",
     tick=usd_tick,
     beaten="{} scores as high for less, or higher for as much",

@@ -165,10 +165,6 @@ class ResultsQuery(Query):
     diff = Choice(choices=("previous",), required=False, help_text="Adds the last completed run of the same version and model.")
 
 
-class CompareQuery(Query):
-    profile_id = Text(required=False, max_length=200)
-
-
 class ExportQuery(Query):
     format = Text(default="json", max_length=20, help_text=f"One of {', '.join(EXPORT_FORMATS)}.")
     version = WholeNumber(required=False, min_value=1, max_value=10**6)

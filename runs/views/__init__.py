@@ -1,6 +1,7 @@
 """The pages of runs, one module a page."""
 
 from runs.views.changes import cancellation, continuation, start
+from runs.views.comparing import comparison, comparison_table, disagreements
 from runs.views.downloads import export
 from runs.views.history import benchmark_health, benchmark_results, history
 from runs.views.new import new_evaluation
@@ -13,7 +14,10 @@ __all__ = [
     "benchmark_health",
     "benchmark_results",
     "cancellation",
+    "comparison",
+    "comparison_table",
     "continuation",
+    "disagreements",
     "export",
     "history",
     "new_evaluation",

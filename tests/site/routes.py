@@ -126,6 +126,9 @@ evaluations/benchmarks/<slug:slug>/health                       CATALOG GET view
 evaluations/<uuid:run_id>                                       OBJECT  GET viewer
 evaluations/<uuid:run_id>/cancellation                          OBJECT  GET member, POST member
 evaluations/<uuid:run_id>/continuation                          OBJECT  GET member, POST member
+evaluations/<uuid:run_id>/comparison                            OBJECT  GET viewer
+evaluations/<uuid:run_id>/comparison/<str:table>                OBJECT  GET viewer
+evaluations/<uuid:run_id>/disagreements                         OBJECT  GET viewer
 evaluations/<uuid:run_id>/export/<str:wanted>                   OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples                               OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples/<int:position>                OBJECT  GET viewer
@@ -178,6 +181,7 @@ v1/runs/<uuid:run_id>/events                                    OBJECT  GET view
 v1/runs/<uuid:run_id>/attempts                                  OBJECT  GET viewer
 v1/runs/<uuid:run_id>/results                                   OBJECT  GET viewer
 v1/runs/<uuid:run_id>/compare                                   OBJECT  GET viewer
+v1/runs/<uuid:run_id>/disagreements                             OBJECT  GET viewer
 v1/runs/<uuid:run_id>/samples                                   OBJECT  GET viewer
 v1/runs/<uuid:run_id>/samples/<uuid:sample_id>                  OBJECT  GET viewer
 v1/runs/<uuid:run_id>/export                                    OBJECT  GET viewer

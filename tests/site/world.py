@@ -78,6 +78,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "slug": version.benchmark.slug,
         "benchmark_id": version.benchmark.slug,
         "wanted": "bundle",
+        "table": "ranking",
         "connection_id": str(connection.public_id),
         "model_id": str(recorded.public_id),
         "github_id": str(connected.public_id),
