@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from billing import webhooks
-from evalrouter_site import verifying, views
+from evalrouter_site import shared, verifying, views
 from evalrouter_site.api.views import openapi
 
 urlpatterns = [
@@ -16,6 +16,10 @@ urlpatterns = [
     path("verify", verifying.verify, name="verify"),
     path("verify/verify_bundle.py", verifying.script, name="verify_script"),
     path(".well-known/evalrouter-keys.json", verifying.keys, name="signing_keys"),
+    path("shared/<slug:token>", shared.shared, name="shared"),
+    path("shared/<slug:token>/result.json", shared.shared_json, name="shared_json"),
+    path("shared/<slug:token>/samples", shared.shared_samples, name="shared_samples"),
+    path("shared/<slug:token>/samples/<int:position>", shared.shared_sample, name="shared_sample"),
     path("webhooks/stripe", webhooks.stripe, name="stripe_webhook"),
     path("admin/", admin.site.urls),
     path("openapi.json", openapi, name="openapi"),

@@ -21,5 +21,11 @@ urlpatterns = [
     path("evaluations/<uuid:run_id>/export/<str:wanted>", views.export, name="export"),
     path("evaluations/<uuid:run_id>/samples", views.samples, name="samples"),
     path("evaluations/<uuid:run_id>/samples/<int:position>", views.sample, name="sample"),
+    path("evaluations/<uuid:run_id>/sharing", views.sharing, name="sharing"),
+    path("evaluations/<uuid:run_id>/sharing/preview", views.sharing_preview, name="sharing_preview"),
+    path("evaluations/<uuid:run_id>/sharing/<uuid:share_id>/revocation", views.sharing_revocation, name="sharing_revocation"),
+    path("evaluations/<uuid:run_id>/publishing", views.publishing, name="publishing"),
+    path("evaluations/<uuid:run_id>/publishing/<uuid:publication_id>/withdrawal", views.withdrawal, name="withdrawal"),
+    path("catalog/<slug:slug>/leaderboard", views.leaderboard, name="leaderboard"),
     path("settings/billing/spending", views.spending, name="spending"),
 ]

@@ -16,7 +16,7 @@ from runs.models import ResultVersion, Run, RunBenchmark, Sample
 from runs.models.sharing import Share
 from runs.sharing.choices import Choices, shown_labels
 from runs.sharing.laying import laid_out
-from runs.sharing.queries import comparison_on, shared_samples
+from runs.sharing.queries import comparison_on, positions_around, shared_samples
 from runs.sharing.rights import benchmarks_with_samples
 from runs.sharing.showing import shown_result
 
@@ -80,6 +80,11 @@ def page_of_result(run: Run, result: ResultVersion, choices: Choices, benchmark:
     }
 
 
+def title_of(share: Share, run: Run) -> str:
+    """What the page is called."""
+    return share.title or ", ".join(each.version.benchmark.name for each in run.benchmarks.all())
+
+
 def labels_of(result: ResultVersion, choices: Choices) -> dict[int, str]:
     """Subject index to the name that is shown."""
     return shown_labels(orjson.loads(result.document)["subjects"], choices)
@@ -112,7 +117,7 @@ def task_shown(run: Run, position: int, labels: Mapping[int, str], *, shows_cost
         "reference": task.content.reference if version.export_policy == ExportPolicy.FULL else None,
         "shows_reference": version.export_policy == ExportPolicy.FULL,
         "answers": [answer_shown(sample, labels, calls, shows_cost=shows_cost) for sample in samples],
-        **_around(benchmark, position),
+        **_around(run, benchmark, position),
     }
 
 
@@ -123,12 +128,13 @@ def answer_shown(sample: Sample, labels: Mapping[int, str], calls: Mapping[Any, 
     return {"label": labels[sample.subject.index], "kind": sample.subject.kind, **{name: document[name] for name in names}}
 
 
-def _around(benchmark: RunBenchmark, position: int) -> dict[str, int | None]:
-    """The positions before and after, inside the same benchmark, whose tasks stand together in the run."""
+def _around(run: Run, benchmark: RunBenchmark, position: int) -> dict[str, int | None]:
+    """The positions of the tasks before and after that have samples, inside the same benchmark: its tasks stand together in the run."""
     first = getattr(benchmark, "first_position", 0)
-    last = first + benchmark.task_count - 1
+    inside = range(first, first + benchmark.task_count)
+    previous, following = positions_around(run, position)
     return {
         "number": position - first + 1,
-        "previous": position - 1 if position > first else None,
-        "next": position + 1 if position < last else None,
+        "previous": previous if previous in inside else None,
+        "next": following if following in inside else None,
     }

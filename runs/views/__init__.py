@@ -4,10 +4,12 @@ from runs.views.changes import cancellation, continuation, start
 from runs.views.comparing import comparison, comparison_table, disagreements
 from runs.views.downloads import export
 from runs.views.history import benchmark_health, benchmark_results, history
+from runs.views.leaderboard import leaderboard, publishing, withdrawal
 from runs.views.new import new_evaluation
 from runs.views.quote import quote
 from runs.views.report import report
 from runs.views.samples import sample, samples
+from runs.views.sharing import sharing, sharing_preview, sharing_revocation
 from runs.views.spending import spending
 
 __all__ = [
@@ -20,11 +22,17 @@ __all__ = [
     "disagreements",
     "export",
     "history",
+    "leaderboard",
     "new_evaluation",
+    "publishing",
     "quote",
     "report",
     "sample",
     "samples",
+    "sharing",
+    "sharing_preview",
+    "sharing_revocation",
     "spending",
     "start",
+    "withdrawal",
 ]
