@@ -9,6 +9,7 @@ from evalrouter_site.api.views import unknown
 from gateway import api as gateway
 from imports.api import github, health, hub, private, recorded, uploads
 from runs.api import disagreements, models, results, runs, spending
+from runs.groups import api as groups
 from workspaces import api as workspaces
 
 
@@ -74,6 +75,11 @@ v1: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/samples/<uuid:sample_id>", results.SampleDetail.as_view()),
     path("runs/<uuid:run_id>/export", results.RunExport.as_view()),
     path("runs/<uuid:run_id>/receipt", results.RunReceipt.as_view()),
+    path("result-groups", groups.ResultGroupList.as_view()),
+    path("result-groups/<uuid:group_id>", groups.ResultGroupDetail.as_view()),
+    path("result-groups/<uuid:group_id>/export", groups.ResultGroupExport.as_view()),
+    path("comparisons", groups.ComparisonList.as_view()),
+    path("comparisons/<uuid:comparison_id>", groups.ComparisonDetail.as_view()),
     re_path(r"^.*$", unknown),
 ]
 

@@ -17,6 +17,7 @@ class Migration(migrations.Migration):
                 ('public_id', models.UUIDField(default=common.ids.new_id, editable=False, unique=True)),
                 ('kind', models.CharField(choices=[('started_together', 'Started together'), ('from_results', 'From results'), ('comparison', 'Comparison over HTTP')], max_length=20)),
                 ('name', models.CharField(blank=True, max_length=160)),
+                ('baseline', models.PositiveSmallIntegerField(default=0)),
                 ('decision', models.CharField(blank=True, max_length=12)),
                 ('document', models.TextField()),
                 ('sha256', models.CharField(max_length=64)),

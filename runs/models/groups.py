@@ -20,6 +20,8 @@ class ResultGroup(models.Model):
     api_key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, related_name="+")
     kind = models.CharField(max_length=20, choices=GroupKind.choices)
     name = models.CharField(max_length=160, blank=True)
+    baseline = models.PositiveSmallIntegerField(default=0)
+    """The index of the member that the others are compared with."""
     decision = models.CharField(max_length=12, blank=True)
     """`pass`, `fail` or `inconclusive`; empty without checks."""
     document = models.TextField()

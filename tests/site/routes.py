@@ -186,6 +186,11 @@ v1/runs/<uuid:run_id>/samples                                   OBJECT  GET view
 v1/runs/<uuid:run_id>/samples/<uuid:sample_id>                  OBJECT  GET viewer
 v1/runs/<uuid:run_id>/export                                    OBJECT  GET viewer
 v1/runs/<uuid:run_id>/receipt                                   OBJECT  GET viewer
+v1/result-groups                                                OWN     GET viewer, POST member
+v1/result-groups/<uuid:group_id>                                OBJECT  GET viewer
+v1/result-groups/<uuid:group_id>/export                         OBJECT  GET viewer
+v1/comparisons                                                  OWN     GET viewer, POST member
+v1/comparisons/<uuid:comparison_id>                             OBJECT  GET viewer
 v1                                                              MISSING
 v1/^.*$                                                         MISSING
 """

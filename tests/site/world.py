@@ -15,6 +15,9 @@ from imports.actions.uploads import create_upload
 from imports.actions.whole_uploads import upload_whole
 from imports.drafting import stored_source, suggested_state
 from imports.models import GithubInstallation
+from runs.enums import GroupKind
+from runs.groups.actions import create_group
+from runs.groups.resolving import Reference
 from runs.models import Quote, Run, Sample
 from tests import factories
 from tests.runs.working import start, work
@@ -71,6 +74,9 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
     }
     run: Run = work(start(workspace, actor_of_user(owner), **request))
     sample = Sample.objects.filter(subject__run=run).earliest("id")
+    both = [Reference(run.public_id)]
+    group = create_group(workspace, actor=actor_of_user(owner), references=both, name=f"{mark} group")
+    comparison = create_group(workspace, actor=actor_of_user(owner), references=both, name=f"{mark} check", kind=GroupKind.COMPARISON)
     payment = Payment.objects.create(
         wallet=workspace.wallet, credit_microusd=5_000_000, fee_microusd=250_000, status=PaymentStatus.FAILED, failure=f"{mark} card"
     )
@@ -86,6 +92,8 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "workspace_id": str(workspace.public_id),
         "quote_id": str(Quote.objects.get(run=run).public_id),
         "run_id": str(run.public_id),
+        "group_id": str(group.public_id),
+        "comparison_id": str(comparison.public_id),
         "payment_id": str(payment.public_id),
         "sample_id": str(sample.public_id),
         "position": "0",
