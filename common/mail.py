@@ -14,8 +14,8 @@ from django.template.loader import render_to_string
 log = structlog.get_logger(__name__)
 
 
-def send_each(template: str, recipients: Iterable[str], context: dict[str, Any]) -> int:
-    """Mail everybody by themselves what `<template>_subject.txt`, `_message.txt` and `_message.html` say.
+def send_each(template: str, recipients: Iterable[str], context: dict[str, Any], *, headers: dict[str, str] | None = None) -> int:
+    """Mail everybody by themselves what `<template>_subject.txt`, `_message.txt` and `_message.html` say, under further headers.
 
     Returns how many were handed over. What a mail server refuses is logged. Raises OSError (smtplib's errors are some) where it took none.
     """
@@ -25,7 +25,7 @@ def send_each(template: str, recipients: Iterable[str], context: dict[str, Any])
     html = render_to_string(f"{template}_message.html", everything)
     sent, refused = 0, None
     for recipient in recipients:
-        message = EmailMultiAlternatives(subject, text.strip() + "\n", to=[recipient])
+        message = EmailMultiAlternatives(subject, text.strip() + "\n", to=[recipient], headers=headers)
         message.attach_alternative(html, "text/html")
         try:
             sent += message.send()

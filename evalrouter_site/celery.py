@@ -15,7 +15,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalrouter_site.settings")
 app = Celery("evalrouter")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.autodiscover_tasks(["billing.payments"])
+app.autodiscover_tasks(["billing.payments", "runs.notices"])
 app.steps["worker"].add(WatchChildren)
 
 _WORKER = os.getpid()

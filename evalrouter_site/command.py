@@ -71,6 +71,7 @@ PAGES = (
     ("person", "Members", "workspaces:members", "users", "people roles invite"),
     ("person", "API keys", "workspaces:api_keys", "key", "tokens settings"),
     ("person", "Integrations", "imports:integrations", "plug", "github connect account settings"),
+    ("person", "Notices", "runs:notices", "mail", "e-mail webhooks notifications alerts settings"),
     ("person", "Credit and spend", "billing:wallet", "wallet", "billing money ledger balance"),
     ("person", "Getting started", "onboarding", "play", "onboarding welcome recorded comparison example help"),
     ("all", "API description", "openapi", "code", "openapi developers docs"),

@@ -288,6 +288,15 @@ ENGINE_TURN_SECONDS = env_float("ENGINE_TURN_SECONDS", 30)
 PROVIDER_TIMEOUT_SECONDS = env_float("PROVIDER_TIMEOUT_SECONDS", 600)
 PROVIDER_UNAVAILABLE_SECONDS = env_float("PROVIDER_UNAVAILABLE_SECONDS", 15 * 60)
 
+# ── Notices ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+NOTICE_WAITING_SECONDS = env_float("NOTICE_WAITING_SECONDS", 5 * 60)
+"""After which a run that waits for its provider is told of."""
+NOTICES_KEPT_DAYS = env_int("NOTICES_KEPT_DAYS", 30)
+WEBHOOK_TIMEOUT_SECONDS = env_float("WEBHOOK_TIMEOUT_SECONDS", 10)
+WEBHOOK_OFF_AFTER_DAYS = env_int("WEBHOOK_OFF_AFTER_DAYS", 5)
+"""An endpoint that accepts nothing for so long, and lets a whole delivery fail, is turned off."""
+
 # ── Hugging Face ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 HUGGINGFACE_IMPORTS = env_bool("HUGGINGFACE_IMPORTS", default=True)
@@ -356,6 +365,7 @@ CELERY_BEAT_SCHEDULE = {
     },  # once a day: billing.bookkeeping
     "billing.watch_spend": {"task": "billing.watch_spend", "schedule": 60.0, "options": {"expires": 60.0}},
     "billing.sweep_payments": {"task": "billing.sweep_payments", "schedule": 60.0, "options": {"expires": 60.0}},
+    "runs.sweep_notices": {"task": "runs.sweep_notices", "schedule": 10.0, "options": {"expires": 10.0}},
     "common.forget_answers": {"task": "common.forget_answers", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }
 

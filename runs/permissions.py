@@ -3,7 +3,7 @@
 from runs.models import Run
 from workspaces.actors import Actor
 from workspaces.models import Workspace
-from workspaces.permissions import can_manage_workspace, can_own, can_read, can_run
+from workspaces.permissions import can_manage_connections, can_manage_workspace, can_own, can_read, can_run
 
 
 def can_see_run(actor: Actor, run: Run) -> bool:
@@ -31,3 +31,8 @@ def can_publish_run(actor: Actor, run: Run) -> bool:
 def can_withdraw_publication(actor: Actor, workspace: Workspace) -> bool:
     """Taking back is easier than giving."""
     return can_manage_workspace(actor, workspace)
+
+
+def can_manage_webhooks(actor: Actor, workspace: Workspace) -> bool:
+    """As for connections: both are places that the workspace's data goes to, with a secret."""
+    return can_manage_connections(actor, workspace)

@@ -8,7 +8,7 @@ from catalog import api as catalog
 from evalrouter_site.api.views import unknown
 from gateway import api as gateway
 from imports.api import github, health, hub, private, recorded, uploads
-from runs.api import disagreements, models, results, runs, spending
+from runs.api import disagreements, models, notices, results, reviews, runs, samples, spending
 from runs.groups import api as groups
 from workspaces import api as workspaces
 
@@ -71,8 +71,13 @@ v1: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/results", results.RunResults.as_view()),
     path("runs/<uuid:run_id>/compare", results.RunCompare.as_view()),
     path("runs/<uuid:run_id>/disagreements", disagreements.DisagreementList.as_view()),
-    path("runs/<uuid:run_id>/samples", results.SampleList.as_view()),
-    path("runs/<uuid:run_id>/samples/<uuid:sample_id>", results.SampleDetail.as_view()),
+    path("runs/<uuid:run_id>/samples", samples.SampleList.as_view()),
+    path("runs/<uuid:run_id>/samples/<uuid:sample_id>", samples.SampleDetail.as_view()),
+    path("runs/<uuid:run_id>/samples/<uuid:sample_id>/notes", reviews.NoteList.as_view()),
+    path("runs/<uuid:run_id>/samples/<uuid:sample_id>/notes/<uuid:note_id>", reviews.NoteDetail.as_view()),
+    path("runs/<uuid:run_id>/samples/<uuid:sample_id>/override", reviews.Override.as_view()),
+    path("runs/<uuid:run_id>/reviews", reviews.ReviewList.as_view()),
+    path("runs/<uuid:run_id>/reviews/figures", reviews.SecondFigures.as_view()),
     path("runs/<uuid:run_id>/export", results.RunExport.as_view()),
     path("runs/<uuid:run_id>/receipt", results.RunReceipt.as_view()),
     path("result-groups", groups.ResultGroupList.as_view()),
@@ -80,6 +85,13 @@ v1: list[URLPattern | URLResolver] = [
     path("result-groups/<uuid:group_id>/export", groups.ResultGroupExport.as_view()),
     path("comparisons", groups.ComparisonList.as_view()),
     path("comparisons/<uuid:comparison_id>", groups.ComparisonDetail.as_view()),
+    path("webhook-endpoints", notices.WebhookEndpointList.as_view()),
+    path("webhook-endpoints/<uuid:endpoint_id>", notices.WebhookEndpointDetail.as_view()),
+    path("webhook-endpoints/<uuid:endpoint_id>/secret", notices.WebhookEndpointSecret.as_view()),
+    path("webhook-endpoints/<uuid:endpoint_id>/test", notices.WebhookEndpointTest.as_view()),
+    path("webhook-deliveries", notices.WebhookDeliveryList.as_view()),
+    path("webhook-deliveries/<uuid:delivery_id>", notices.WebhookDeliveryDetail.as_view()),
+    path("webhook-deliveries/<uuid:delivery_id>/redeliver", notices.WebhookRedelivery.as_view()),
     re_path(r"^.*$", unknown),
 ]
 

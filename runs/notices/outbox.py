@@ -22,7 +22,7 @@ from runs.models.notices import NoticeEvent, NoticeMail, WebhookDelivery, Webhoo
 from runs.notices.enums import EndedMail, EventType
 from runs.notices.jobs import DELIVER, HINT_LIFETIME, MAIL
 from runs.notices.queries import choice_of
-from workspaces.models import Workspace
+from workspaces.models import User, Workspace
 
 LONG_RUN = timedelta(minutes=5)
 """Who started a shorter one has most likely waited for it."""
@@ -65,7 +65,7 @@ def _note(run: Run, kind: EventType, *, number: int = 1, result: ResultVersion |
     if deliveries:
         WebhookDelivery.objects.bulk_create(deliveries)
         enqueue_on_commit(DELIVER, expires=HINT_LIFETIME)
-    if _wants_mail(run, kind):
+    if run.created_by is not None and _wants_mail(run, run.created_by, kind):
         NoticeMail.objects.create(event=event, user=run.created_by)
         enqueue_on_commit(MAIL, expires=HINT_LIFETIME)
     return event
@@ -101,11 +101,8 @@ def _run_document(run: Run, result: ResultVersion | None, since: datetime | None
     }
 
 
-def _wants_mail(run: Run, kind: EventType) -> bool:
-    """Whether the person who started it chose to be told. Nobody did where a key started it, and who cancels a run knows of it."""
-    person = run.created_by
-    if person is None:
-        return False
+def _wants_mail(run: Run, person: User, kind: EventType) -> bool:
+    """Whether the person who started it chose to be told. Who cancels a run knows of it."""
     choice = choice_of(person)
     if kind == EventType.WAITING:
         return choice.waiting

@@ -10,6 +10,7 @@ from catalog.models import BenchmarkVersion, Task, TaskContent
 from common.ids import new_id
 from gateway.models import Call
 from runs.models import Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Subject
+from runs.models.notices import NoticeEvent, WebhookDelivery, WebhookEndpoint
 from tests import factories
 from workspaces.enums import Role
 from workspaces.models import ApiKey, User, Workspace
@@ -133,6 +134,7 @@ def add_listed(workspace: Workspace, owner: User, count: int) -> None:
     for number, made in enumerate(keys):
         made.prefix, made.lineage = f"t{number:05d}{count}", new_id()
     ApiKey.objects.bulk_create(keys)
+    _add_deliveries(workspace, count)
     wallet = Wallet.objects.get(workspace=workspace)
     balance = {"amount_microusd": 0, "balance_after_microusd": wallet.balance_microusd}
     LedgerEntry.objects.bulk_create(
@@ -144,3 +146,18 @@ def add_listed(workspace: Workspace, owner: User, count: int) -> None:
         factories.make_route()
         factories.make_version(tasks=2)
         factories.make_version(tasks=2, workspace=workspace)
+
+
+def _add_deliveries(workspace: Workspace, count: int) -> None:
+    """More endpoints, and more that the first of them was told."""
+    endpoint = WebhookEndpoint.objects.filter(workspace=workspace).earliest("id")
+    delivery = WebhookDelivery.objects.filter(endpoint=endpoint).earliest("id")
+    WebhookEndpoint.objects.bulk_create(copies(endpoint, count))
+    told = copies(delivery.event, count)
+    for number, made in enumerate(told, 1000 * count):
+        made.number = number
+    told = NoticeEvent.objects.bulk_create(told)
+    deliveries = copies(delivery, count)
+    for again, made in zip(deliveries, told, strict=True):
+        again.event = made
+    WebhookDelivery.objects.bulk_create(deliveries)

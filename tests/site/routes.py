@@ -66,6 +66,15 @@ settings/integrations                                           OWN     GET view
 settings/integrations/github                                    OWN     POST admin
 settings/integrations/github/return                             OWN     GET viewer
 settings/integrations/github/<uuid:github_id>/disconnection     OBJECT  POST admin
+settings/notices                                                OWN     GET viewer, POST viewer
+settings/notices/webhooks/new                                   OWN     GET admin, POST admin
+settings/notices/webhooks/<uuid:endpoint_id>                    OBJECT  GET admin, POST admin
+settings/notices/webhooks/<uuid:endpoint_id>/secret             OBJECT  POST admin
+settings/notices/webhooks/<uuid:endpoint_id>/test               OBJECT  POST admin
+settings/notices/webhooks/<uuid:endpoint_id>/deletion           OBJECT  GET admin, POST admin
+settings/notices/deliveries                                     OWN     GET admin
+settings/notices/deliveries/<uuid:delivery_id>                  OBJECT  GET admin
+settings/notices/deliveries/<uuid:delivery_id>/again            OBJECT  POST admin
 settings/billing                                                OWN     GET viewer
 settings/billing/monthly-limit                                  OWN     POST admin
 settings/billing/ledger.csv                                     OWN     GET viewer
@@ -132,6 +141,12 @@ evaluations/<uuid:run_id>/disagreements                         OBJECT  GET view
 evaluations/<uuid:run_id>/export/<str:wanted>                   OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples                               OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples/<int:position>                OBJECT  GET viewer
+evaluations/<uuid:run_id>/samples/<uuid:sample_id>/notes        OBJECT  POST member
+evaluations/<uuid:run_id>/samples/<uuid:sample_id>/notes/<uuid:note_id>  OBJECT  POST member
+evaluations/<uuid:run_id>/samples/<uuid:sample_id>/notes/<uuid:note_id>/deletion  OBJECT  POST member
+evaluations/<uuid:run_id>/samples/<uuid:sample_id>/override     OBJECT  POST member
+evaluations/<uuid:run_id>/samples/<uuid:sample_id>/override/withdrawal  OBJECT  POST member
+evaluations/<uuid:run_id>/reviews                               OBJECT  GET viewer
 
 v1/account                                                      OWN     GET viewer
 v1/workspaces                                                   OWN     GET viewer
@@ -184,6 +199,11 @@ v1/runs/<uuid:run_id>/compare                                   OBJECT  GET view
 v1/runs/<uuid:run_id>/disagreements                             OBJECT  GET viewer
 v1/runs/<uuid:run_id>/samples                                   OBJECT  GET viewer
 v1/runs/<uuid:run_id>/samples/<uuid:sample_id>                  OBJECT  GET viewer
+v1/runs/<uuid:run_id>/samples/<uuid:sample_id>/notes            OBJECT  GET viewer, POST member
+v1/runs/<uuid:run_id>/samples/<uuid:sample_id>/notes/<uuid:note_id>  OBJECT  PATCH member, DELETE member
+v1/runs/<uuid:run_id>/samples/<uuid:sample_id>/override         OBJECT  PUT member, DELETE member
+v1/runs/<uuid:run_id>/reviews                                   OBJECT  GET viewer
+v1/runs/<uuid:run_id>/reviews/figures                           OBJECT  GET viewer
 v1/runs/<uuid:run_id>/export                                    OBJECT  GET viewer
 v1/runs/<uuid:run_id>/receipt                                   OBJECT  GET viewer
 v1/result-groups                                                OWN     GET viewer, POST member
@@ -191,6 +211,13 @@ v1/result-groups/<uuid:group_id>                                OBJECT  GET view
 v1/result-groups/<uuid:group_id>/export                         OBJECT  GET viewer
 v1/comparisons                                                  OWN     GET viewer, POST member
 v1/comparisons/<uuid:comparison_id>                             OBJECT  GET viewer
+v1/webhook-endpoints                                            OWN     GET admin, POST admin
+v1/webhook-endpoints/<uuid:endpoint_id>                         OBJECT  GET admin, PATCH admin, DELETE admin
+v1/webhook-endpoints/<uuid:endpoint_id>/secret                  OBJECT  POST admin
+v1/webhook-endpoints/<uuid:endpoint_id>/test                    OBJECT  POST admin
+v1/webhook-deliveries                                           OWN     GET admin
+v1/webhook-deliveries/<uuid:delivery_id>                        OBJECT  GET admin
+v1/webhook-deliveries/<uuid:delivery_id>/redeliver              OBJECT  POST admin
 v1                                                              MISSING
 v1/^.*$                                                         MISSING
 """

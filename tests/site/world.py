@@ -19,9 +19,11 @@ from runs.enums import GroupKind
 from runs.groups.actions import create_group
 from runs.groups.resolving import Reference
 from runs.models import Quote, Run, Sample
+from runs.notices.actions import create_endpoint
+from runs.notices.enums import CHOOSABLE
 from tests import factories
 from tests.runs.working import start, work
-from workspaces.actors import actor_of_user
+from workspaces.actors import SYSTEM, actor_of_user
 from workspaces.enums import Role
 from workspaces.models import User, Workspace
 
@@ -66,6 +68,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
     connected = GithubInstallation.objects.create(workspace=workspace, installation_id=7041, account=f"{mark} account")
     key, _ = factories.make_key(workspace, label=f"{mark} key")
     baselines = [{"kind": "baseline", "name": name} for name in ("random-choice", "most-frequent-answer")]
+    endpoint, _ = create_endpoint(workspace, actor=SYSTEM, url=f"https://hooks.example.org/{mark}", events=CHOOSABLE, description=mark)
     request = {
         "subjects": baselines,
         "selection": {"profile_ids": [version.profile_id]},
@@ -86,6 +89,8 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "wanted": "bundle",
         "table": "ranking",
         "connection_id": str(connection.public_id),
+        "endpoint_id": str(endpoint.public_id),
+        "delivery_id": str(endpoint.deliveries.get().public_id),
         "model_id": str(recorded.public_id),
         "github_id": str(connected.public_id),
         "key_id": str(key.public_id),
