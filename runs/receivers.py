@@ -4,13 +4,16 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
 from billing.models import Wallet
 from billing.signals import credit_returned
 from common.jobs import enqueue
 from runs.engine.sweeping import wake_workspace
+from runs.exports.storing import delete_file
 from runs.jobs import HINT_LIFETIME, WORK
+from runs.models import Export
 
 
 @receiver(credit_returned)
@@ -25,3 +28,9 @@ def wake(sender: type[Wallet], *, workspace_id: int, **_: Any) -> None:
 def _wake(workspace_id: int) -> None:
     if wake_workspace(workspace_id):
         enqueue(WORK, expires=HINT_LIFETIME)
+
+
+@receiver(post_delete, sender=Export)
+def delete_exported_file(sender: type[Export], *, instance: Export, **_: Any) -> None:
+    """A file goes with its row, after the commit, however the row came to be deleted."""
+    transaction.on_commit(partial(delete_file, instance), robust=True)

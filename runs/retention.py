@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from gateway.models import Call, CallContent
 from runs.events import append_events
+from runs.exports.storing import delete_answers
 from runs.models import Run, Sample
 
 BATCH = 1_000
@@ -48,5 +49,6 @@ def _expire_run(run_id: int, now: datetime) -> None:
     with transaction.atomic():
         run = Run.objects.select_for_update().get(pk=run_id)
         run.content_expired_at = now
+        delete_answers(run)
         append_events(run, ("run.content_expired", {}))
         run.save(update_fields=["content_expired_at", "last_sequence"])

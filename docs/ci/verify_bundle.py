@@ -129,38 +129,61 @@ def check(path, key):
 
 
 def recount(archive, entries, result, problems):
-    """Counts and accuracy of each model from the samples; the interval where it is Wilson's."""
+    """Counts and score of each model on each benchmark from the samples; the interval where it is Wilson's."""
+    tasks = {}
+    for name in entries:
+        if name.startswith("tasks-"):
+            each = json.loads(b"".join(read(archive, entries, name, problems)))
+            tasks[each["benchmark_index"]] = each
     counts = {}
     with archive.open(entries["samples.jsonl"]) as file:
         for line in file:
             sample = json.loads(line)
-            mine = counts.setdefault(sample["subject_index"], {"graded": 0, "error": 0, "inconclusive": 0, "right": 0})
+            mine = counts.setdefault((sample["subject_index"], sample["benchmark_index"]), blank())
             mine[sample["status"]] += 1
-            mine["right"] += sample["status"] == "graded" and sample["score"] == 1
+            if sample["status"] == "graded":
+                mine["right"] += sample["score"] == 1
+                mine["scores"].setdefault(sample["position"], []).append(sample["score"])
+    stated = {(subject["index"], subject["benchmark_index"]) for subject in result["subjects"]}
+    problems += [f"samples.jsonl has samples of no model of the result: {key}" for key in sorted(set(counts) - stated)]
+    profiles = [each["profile_id"] for each in result["benchmarks"]]
     lines = []
     for subject in result["subjects"]:
-        mine = counts.get(subject["index"], {"graded": 0, "error": 0, "inconclusive": 0, "right": 0})
-        label, headline = subject["label"], subject["headline"]
-        for name, stated in (("graded", "graded"), ("error", "errors"), ("inconclusive", "inconclusive"), ("right", "correct")):
-            if mine[name] != subject["counts"][stated]:
-                problems.append(f"{label}: {stated} is stated as {subject['counts'][stated]}, the samples give {mine[name]}")
-        if not mine["graded"]:
-            lines.append(f"{label}: nothing was graded")
+        index = subject["benchmark_index"]
+        label = subject["label"] + (f" on {profiles[index]}" if len(profiles) > 1 else "")
+        if index not in tasks:
+            lines.append(f"{label}: its samples are not in the bundle")
             continue
-        share = mine["right"] / mine["graded"]
-        if not near(share, headline["value"]):
-            problems.append(f"{label}: the score is stated as {headline['value']}, the samples give {share}")
-        words = f"{label}: {mine['right']} of {mine['graded']} = {100 * share:.2f}%"
-        interval = headline["interval"]
-        if interval and interval["method"] == "wilson":
-            low, high = wilson(mine["right"], mine["graded"])
-            if not (near(low, interval["low"]) and near(high, interval["high"])):
-                problems.append(
-                    f"{label}: the interval is stated as {interval['low']} to {interval['high']}, the samples give {low} to {high}"
-                )
-            words += f", 95% interval {100 * low:.2f} to {100 * high:.2f}"
-        lines.append(words)
+        lines.append(compare(label, subject, counts.get((subject["index"], index), blank()), tasks[index]["attempts"], problems))
     return lines
+
+
+def blank():
+    return {"graded": 0, "error": 0, "inconclusive": 0, "right": 0, "scores": {}}
+
+
+def compare(label, subject, mine, attempts, problems):
+    """What the samples give of one model on one benchmark, in words; what the result states otherwise is a problem."""
+    for name, stated in (("graded", "graded"), ("error", "errors"), ("inconclusive", "inconclusive"), ("right", "correct")):
+        if subject["counts"][stated] is not None and mine[name] != subject["counts"][stated]:
+            problems.append(f"{label}: {stated} is stated as {subject['counts'][stated]}, the samples give {mine[name]}")
+    # A task is scored when all of its attempts are graded; its score is their mean.
+    finished = [sum(scores) / attempts for scores in mine["scores"].values() if len(scores) == attempts]
+    if not finished:
+        return f"{label}: nothing was graded"
+    headline, share = subject["headline"], math.fsum(finished) / len(finished)
+    if not near(share, headline["value"]):
+        problems.append(f"{label}: the score is stated as {headline['value']}, the samples give {share}")
+    if attempts > 1:
+        return f"{label}: {100 * share:.2f}% over {len(finished)} tasks with {attempts} attempts each"
+    words = f"{label}: {mine['right']} of {mine['graded']} = {100 * share:.2f}%"
+    interval = headline["interval"]
+    if interval and interval["method"] == "wilson":
+        low, high = wilson(mine["right"], mine["graded"])
+        if not (near(low, interval["low"]) and near(high, interval["high"])):
+            problems.append(f"{label}: the interval is stated as {interval['low']} to {interval['high']}, the samples give {low} to {high}")
+        words += f", 95% interval {100 * low:.2f} to {100 * high:.2f}"
+    return words
 
 
 def main():

@@ -12,8 +12,8 @@ from runs import queries
 from runs.comparison.files import csv_response
 from runs.comparison.queries import comparison_of
 from runs.differences import differences_to_previous
-from runs.documents import receipt_document, result_document, sample_document, sample_row
-from runs.downloads import export_response
+from runs.documents import receipt_document, result_document
+from runs.exports.serving import export_response
 from runs.models import ResultVersion, Run
 from runs.serializers.comparing import CompareQuery
 from runs.serializers.requests import EXPORT_FORMATS, ExportQuery, ResultsQuery, SamplesQuery
@@ -60,6 +60,7 @@ class SampleList(ApiView):
         run = queries.get_run(self.workspace, run_id)
         cursor, limit = self.query.pop("cursor", None), self.query.pop("limit")
         samples = queries.filter_samples(queries.samples_of(run), run, **self.query)
+            (200, "text/html"): {"type": "string"},
         return page_document(page_of(samples, order="id", cursor=cursor, limit=limit), sample_row)
 
 
@@ -87,9 +88,12 @@ class RunExport(ApiView):
         },
     )
     def get(self, run_id: UUID) -> HttpResponseBase:
-        """`json` with every sample, `csv` one line a sample, `summary` without samples, `bundle` all of it as a signed ZIP.
+        """`json` with every sample, `csv` one line a sample, `figures` one line a figure, `html` one page to read and print, `summary`
+        without samples, `bundle` all of it as a signed ZIP, `inspect` and `lm-eval` as those tools write their logs.
 
-        What may leave is the version's export policy.
+        A file is made once: the same version in the same format has the same bytes, and their SHA-256 in `ETag` and `Repr-Digest`. What
+        may leave is each version's export policy. When the run's retention ends, files with answers are deleted, and what is made after
+        that has none and says so.
         """
         wanted = self.query["format"]
         if wanted not in EXPORT_FORMATS:
@@ -98,7 +102,7 @@ class RunExport(ApiView):
                 f"There is no export as {wanted!r}; there are {', '.join(EXPORT_FORMATS)}.",
                 details={"supported": list(EXPORT_FORMATS)},
             )
-        return export_response(*_result(self, run_id), wanted)
+        return export_response(self.request._request, *_result(self, run_id), wanted)
 
 
 class RunReceipt(ApiView):

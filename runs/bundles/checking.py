@@ -17,12 +17,12 @@ import orjson
 from catalog.graders import compile_grader
 from common.signing import is_signed_by
 from runs.bundles import layout
-from runs.bundles.recomputing import Recomputed, differing_figures, figures_of, sample_columns
+from runs.bundles.recomputing import Recomputed, Tasks, differing_figures, figures_of, profiles_of, sample_columns
 
 MAX_BYTES = 64 * 1024 * 1024
 """Of a bundle that is checked here. A larger one is checked by the script."""
 MAX_UNPACKED = 1024 * 1024 * 1024
-MAX_FILES = 20
+MAX_FILES = 40
 MAX_SMALL = 16 * 1024 * 1024
 MAX_LINE = 8 * 1024 * 1024
 MAX_SAMPLES = 200_000
@@ -95,18 +95,19 @@ class _Checking:
         for name in names:
             if name != layout.SAMPLES:
                 self._small(name)
-        result, benchmark = self._document(layout.RESULT), self._document(layout.BENCHMARK)
-        self.check.benchmark = str((result.get("benchmark") or {}).get("profile_id", ""))[:120]
-        columns: dict[int, Any] = {}
+        result, indexes = self._document(layout.RESULT), layout.benchmarks_in(names)
+        self.check.benchmark = ", ".join(profiles_of(result)[: layout.MOST_BENCHMARKS])
+        tasks = {index: self._tasks(index) for index in indexes if layout.tasks_file(index) in names}
+        columns: dict[tuple[int, int], Any] = {}
         if layout.SAMPLES in names:
             self.check.has_samples = True
-            columns = self._samples(benchmark)
+            columns = self._samples({index: self._document(layout.benchmark_file(index)) for index in indexes}, tasks)
         for name in names:
             self._compare_hash(name, stated[name])
         if manifest.get("result_sha256") != self._found(layout.RESULT):
             self._problem("result.json is not the result that the manifest names.")
         if self.check.has_samples:
-            self._recompute(result, columns)
+            self._recompute(result, tasks, columns)
         return self.check
 
     def _entries(self) -> dict[str, zipfile.ZipInfo]:
@@ -192,23 +193,36 @@ class _Checking:
             self._problem("It was signed by a key that is not one of this deployment's, so this deployment does not vouch for it.")
         return manifest
 
-    def _samples(self, benchmark: Mapping[str, Any]) -> dict[int, Any]:
-        """The samples' columns by subject; answers are graded again on the way."""
-        columns: dict[int, Any] = {}
-        grade = _grader_of(benchmark)
-        digest, size, differing = hashlib.sha256(), 0, []
+    def _tasks(self, index: int) -> Tasks:
+        name = layout.tasks_file(index)
+        try:
+            return Tasks.of(self._document(name))
+        except (KeyError, TypeError, ValueError):
+            raise BadBundle(f"{name} is not what a bundle has there.") from None
+
+    def _samples(self, benchmarks: Mapping[int, Mapping[str, Any]], tasks: Mapping[int, Tasks]) -> dict[tuple[int, int], Any]:
+        """The samples' columns by subject and benchmark; answers are graded again on the way."""
+        columns: dict[tuple[int, int], Any] = {}
+        graders = {index: _grader_of(index, benchmark) for index, benchmark in benchmarks.items()}
+        digest, size, differing, without_tasks = hashlib.sha256(), 0, [], 0
         for line in self._lines(digest):
             size += len(line) + 1
             try:
                 sample = orjson.loads(line)
-                subject = int(sample["subject_index"])
-                sample_columns(columns.setdefault(subject, []), sample)
+                key = int(sample["subject_index"]), int(sample["benchmark_index"])
+                its = tasks.get(key[1])
+                if its is not None:
+                    sample_columns(columns.setdefault(key, []), sample, its.first_position)
             except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
                 raise BadBundle(f"Line {self.check.samples + 1} of samples.jsonl is not a sample.") from None
             self.check.samples += 1
             if self.check.samples > MAX_SAMPLES:
                 raise BadBundle(f"It has more than {MAX_SAMPLES:,} samples; check it with the script.")
-            if grade and sample["status"] == "graded" and sample.get("response") is not None and sample.get("reference") is not None:
+            if its is None or key[1] not in graders:
+                without_tasks += 1
+                continue
+            grade = graders[key[1]]
+            if sample["status"] == "graded" and sample.get("response") is not None and sample.get("reference") is not None:
                 self.check.regraded += 1
                 try:
                     verdict = grade(str(sample["response"]), sample["reference"], sample.get("choices"))
@@ -216,6 +230,8 @@ class _Checking:
                     raise BadBundle(f"Line {self.check.samples} of samples.jsonl cannot be graded.") from None
                 if verdict.correct != sample["correct"]:
                     differing.append(str(sample.get("task_id"))[:80])
+        if without_tasks:
+            self._problem(f"{without_tasks:,} samples are of a benchmark whose tasks or manifest are not here.")
         if differing:
             more = f" and {len(differing) - 5:,} more" if len(differing) > 5 else ""
             self._problem(f"The grader gives another verdict on {', '.join(differing[:5])}{more}.")
@@ -233,23 +249,24 @@ class _Checking:
         if rest:
             yield rest
 
-    def _recompute(self, result: Mapping[str, Any], columns: Mapping[int, Any]) -> None:
+    def _recompute(self, result: Mapping[str, Any], tasks: Mapping[int, Tasks], columns: Mapping[tuple[int, int], Any]) -> None:
         try:
-            figures = figures_of(result, self._document(layout.TASKS), columns)
+            figures = figures_of(result, tasks, columns)
         except (KeyError, TypeError, ValueError, IndexError):
-            self._problem("result.json, tasks.json and samples.jsonl do not fit together.")
+            self._problem("result.json, the tasks' files and samples.jsonl do not fit together.")
             return
         self.check.subjects = figures
         for each in figures:
+            where = f" on {each.profile_id}" if each.profile_id else ""
             for name in differing_figures(each):
-                self._problem(f"{each.label}: {name} is not what the samples give.")
+                self._problem(f"{each.label}{where}: {name} is not what the samples give.")
 
 
-def _grader_of(benchmark: Mapping[str, Any]) -> Any:
+def _grader_of(index: int, benchmark: Mapping[str, Any]) -> Any:
     try:
         return compile_grader(benchmark["grader"], benchmark["grader_options"])
     except Exception:
-        raise BadBundle("benchmark.json does not name a grader that is known here.") from None
+        raise BadBundle(f"{layout.benchmark_file(index)} does not name a grader that is known here.") from None
 
 
 def _bytes(text: object) -> bytes:

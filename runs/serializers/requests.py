@@ -7,9 +7,10 @@ from rest_framework import serializers
 from common.pages import MAX_LIMIT
 from common.serializers import Choice, Id, ListQuery, Money, Query, Strict, Text, Truth, WholeNumber
 from runs.enums import Flag, RunStatus, SampleStatus
+from runs.exports.formats import FORMAT_NAMES
 from runs.requests import DEFAULT_CONCURRENCY, DEFAULT_SAMPLE, EFFORTS, MAX_CONCURRENCY, MAX_SAMPLE, MAX_SUBJECTS
 
-EXPORT_FORMATS = ("json", "csv", "summary", "bundle")
+EXPORT_FORMATS = FORMAT_NAMES
 MAX_SEED = 2**53
 
 

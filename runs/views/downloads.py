@@ -8,16 +8,16 @@ from django.views.decorators.http import require_safe
 
 from common.web import page
 from runs import queries
-from runs.downloads import export_response
-from runs.serializers.requests import EXPORT_FORMATS
+from runs.exports.formats import FORMATS
+from runs.exports.serving import export_response
 from workspaces.requests import PersonRequest
 
 
 @page
 @require_safe
 def export(request: PersonRequest, run_id: UUID, wanted: str) -> HttpResponseBase:
-    """The newest result in one of EXPORT_FORMATS."""
+    """The newest result in one of FORMATS."""
     run = queries.get_run_of_member(request.user, run_id)
-    if wanted not in EXPORT_FORMATS:
+    if wanted not in FORMATS:
         raise Http404
-    return export_response(run, queries.get_result(run), wanted)
+    return export_response(request, run, queries.get_result(run), wanted)

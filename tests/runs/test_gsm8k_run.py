@@ -12,6 +12,7 @@ from billing.models import LedgerEntry, Wallet
 from common.signing import public_keys
 from gateway.models import Call
 from runs.bundles import bundle_parts, check_bundle
+from runs.exports.source import Source
 from runs.models import Sample
 from tests.runs.gsm8k import RIGHT, TASKS, gsm8k_request, import_gsm8k, outputs
 from tests.runs.working import start, work
@@ -46,7 +47,7 @@ def test_recorded_outputs_of_four_models_give_the_published_counts(
     page = client.get(f"/evaluations/{run.public_id}").content.decode()
     assert [text in page for text in ("56.3", "53.6", "58.9", "39.0", "34.7", "21.7", "209", "152")] == [True] * 8
 
-    check = check_bundle(io.BytesIO(b"".join(bundle_parts(run, run.results.get(), site_url="https://eval.example.org"))), public_keys())
+    check = check_bundle(io.BytesIO(b"".join(bundle_parts(Source(run, run.results.get())))), public_keys())
     assert (check.problems, check.samples, check.regraded) == ([], 4 * TASKS, 4 * TASKS)
     assert [each.found["counts"]["correct"] for each in check.subjects] == list(RIGHT.values())
 

@@ -18,7 +18,8 @@ from gateway.models import Call
 from runs.actions import continue_run, create_quote
 from runs.documents import receipt_document, result_document
 from runs.engine.loading import load_subject
-from runs.exporting import csv_parts
+from runs.exports.source import Source
+from runs.exports.tables import csv_parts
 from runs.models import EmptyAnswers, Quote, Run, Shard
 from runs.queries import get_result
 from tests import factories
@@ -116,7 +117,7 @@ def test_estimates_are_named_with_their_number_wherever_usage_is(run: Run, viewe
         True
     ] * 3
     assert client.get(f"/evaluations/{run.public_id}/samples/0").content.decode().count("estimated: the provider sent no counts") == 1
-    rows = list(csv.DictReader(io.StringIO("".join(csv_parts(run)))))
+    rows = list(csv.DictReader(io.StringIO(b"".join(csv_parts(Source(run, run.results.get()))).decode())))
     assert {(row["subject_index"], row["estimated"]) for row in rows} == {("0", "false"), ("1", "true"), ("2", "false")}
 
 
