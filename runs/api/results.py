@@ -12,7 +12,7 @@ from runs import queries
 from runs.comparison.files import csv_response
 from runs.comparison.queries import comparison_of
 from runs.differences import differences_to_previous
-from runs.documents import receipt_document, result_document
+from runs.documents import receipt_document, result_document, sample_document, sample_row
 from runs.exports.serving import export_response
 from runs.models import ResultVersion, Run
 from runs.serializers.comparing import CompareQuery
