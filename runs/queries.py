@@ -1,24 +1,20 @@
 """Every read of runs that pages, API and tasks use. The workspace, or the person, comes first."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from django.core.cache import cache
-from django.db.models import Count, F, OuterRef, Prefetch, Q, QuerySet, Subquery, Sum
+from django.db.models import F, Prefetch, Q, QuerySet
 from django.db.models.functions import Mod
 from django.utils import timezone
 
 from catalog.models import BenchmarkVersion, Task
 from common.ids import named_id, parse_uuid
-from common.searching import holds
 from gateway.models import Call
-from runs.enums import Flag, RunStatus, SampleStatus
+from runs.browsing import filters
+from runs.enums import RunStatus
 from runs.models import EmptyAnswers, Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Subject
 from workspaces.models import User, Workspace
 
-KEEP_COUNTS = 24 * 60 * 60
-"""Seconds that the number of a run's disagreements is kept."""
 STORED_READ = 4000
 """Events of stored samples that are read to draw a run's progress."""
 
@@ -199,91 +195,14 @@ def samples_of(run: Run) -> QuerySet[Sample]:
     return samples.defer(*NOT_IN_A_ROW).order_by("id")
 
 
-def filter_samples(
-    samples: QuerySet[Sample],
-    run: Run,
-    *,
-    subject: int | None = None,
-    status: str = "",
-    flag: str = "",
-    verdict: str = "",
-    group: str = "",
-    q: str = "",
-) -> QuerySet[Sample]:
-    """Narrow the run's samples by subject index, status, flag, verdict (`correct` or `incorrect`), group and a part of the task's ID."""
-    if subject is not None:
-        samples = samples.filter(subject__in=[each.pk for each in run.subjects.all() if each.index == subject])
-    if status:
-        samples = samples.filter(status=status)
-    if flag:
-        samples = samples.filter(**{f"is_{flag}": True}) if flag in Flag.values else samples.none()
-    if verdict:
-        samples = samples.filter(correct=verdict == "correct") if verdict in {"correct", "incorrect"} else samples.none()
-    if group:
-        samples = samples.filter(task__group=group)
-    if q:
-        # With the subjects named too, the unique index finds the samples of few tasks without reading the run's others.
-        versions = [benchmark.version_id for benchmark in run.benchmarks.all()]
-        tasks = Task.objects.filter(holds(q, "task_id"), version__in=versions)
-        samples = samples.filter(task__in=tasks.values("pk"), subject__in=[each.pk for each in run.subjects.all()])
-    return samples
+def filter_samples(samples: QuerySet[Sample], run: Run, **asked: Any) -> QuerySet[Sample]:
+    """As `runs.browsing.filters.filter_samples`, with the filters by name."""
+    return filters.filter_samples(samples, run, filters.SampleFilter(**asked))
 
 
 def narrow_samples(samples: QuerySet[Sample], run: Run, show: str) -> QuerySet[Sample]:
-    """Of `failures` those graded incorrect or ended in an error; of `disagreements` all of tasks that one model got right and another not.
-
-    The tasks on which models disagree are found in one pass over the run, so that it costs the same whether they are many or none.
-    """
-    if show == "failures":
-        return samples.filter(FAILED)
-    if show == "disagreements":
-        return samples.filter(position__in=_disputed(run).values("position"))
-    return samples
-
-
-FAILED = Q(correct=False) | Q(status=SampleStatus.ERROR)
-
-
-def _disputed(run: Run) -> QuerySet[Any, Any]:
-    """A row for each position of the run that one model got right and another not."""
-    samples = Sample.objects.filter(run_benchmark__in=list(run.benchmarks.all())).order_by().values("position")
-    counted = samples.annotate(right=Count("pk", filter=Q(correct=True)), wrong=Count("pk", filter=Q(correct=False)))
-    return counted.filter(right__gt=0, wrong__gt=0)
-
-
-def count_samples(run: Run, found: QuerySet[Sample] | None = None, subject: int | None = None) -> dict[str, int]:
-    """How many samples `narrow_samples` keeps: by `""` (all of them), `failures` and `disagreements`.
-
-    Without `found`, of the run or of one subject: from the subjects' own counters, and one pass over the run for the disagreements, whose
-    outcome is kept until more samples are there. With `found`, of samples that are filtered otherwise: by one query, and without the
-    disagreements, for which it would have to go over the whole run each time.
-    """
-    if found is not None:
-        counted = found.order_by().aggregate(every=Count("pk"), failures=Count("pk", filter=FAILED))
-        return {"": counted["every"], "failures": counted["failures"]}
-    subjects = [each for each in run.subjects.all() if subject is None or each.index == subject]
-    every = sum(each.processed for each in subjects)
-    key = f"disagreements:{run.pk}:{run.processed}:{every}:{'' if subject is None else subject}"
-    disputed = cache.get_or_set(key, partial(_count_disputed, run, subject), KEEP_COUNTS)
-    return {"": every, "failures": sum(each.graded - each.correct + each.errors for each in subjects), "disagreements": disputed or 0}
-
-
-def _count_disputed(run: Run, subject: int | None) -> int:
-    wanted = Q() if subject is None else Q(subject__index=subject)
-    counted: int | None = _disputed(run).annotate(samples=Count("pk", filter=wanted)).aggregate(total=Sum("samples"))["total"]
-    return counted or 0
-
-
-def neighbours(run: Run, position: int, show: str = "", subject: int | None = None) -> tuple[int | None, int | None]:
-    """Positions of the tasks before and after with samples that `narrow_samples` keeps, None at the ends. One query."""
-    samples = narrow_samples(Sample.objects.filter(subject=OuterRef("pk")), run, show).values("position")
-    subjects = Subject.objects.filter(run=run) if subject is None else Subject.objects.filter(run=run, index=subject)
-    rows = subjects.annotate(
-        before=Subquery(samples.filter(position__lt=position).order_by("-position")[:1]),
-        after=Subquery(samples.filter(position__gt=position).order_by("position")[:1]),
-    ).values_list("before", "after")
-    before, after = ([each for each in column if each is not None] for column in (list(zip(*rows, strict=True)) or [(), ()]))
-    return max(before, default=None), min(after, default=None)
+    """Of the samples the failures or the disagreements."""
+    return filters.filter_samples(samples, run, filters.SampleFilter(show=show))
 
 
 def get_sample(run: Run, public_id: object) -> Sample:
@@ -292,20 +211,12 @@ def get_sample(run: Run, public_id: object) -> Sample:
 
 
 def samples_of_task(run: Run, position: int) -> list[Sample]:
-    """Every subject's sample of the task at a position of the run's list, by subject."""
+    """Every subject's samples of the task at a position of the run's list, by subject and attempt."""
     return list(
-        samples_of(run).select_related("task__content", "run_benchmark__version").filter(position=position).order_by("subject__index")
-    )
-
-
-def groups_of(run: Run) -> list[str]:
-    """Names of the task groups in the run's samples, for a filter."""
-    return list(
-        Sample.objects.filter(run_benchmark__run=run)
-        .exclude(task__group="")
-        .order_by("task__group")
-        .values_list("task__group", flat=True)
-        .distinct()[:200]
+        samples_of(run)
+        .select_related("task__content", "run_benchmark__version")
+        .filter(position=position)
+        .order_by("subject__index", "attempt")
     )
 
 
@@ -328,13 +239,26 @@ def empty_answers_today(workspace: Workspace) -> int:
     return EmptyAnswers.objects.filter(workspace=workspace, day=timezone.now().date()).values_list("count", flat=True).first() or 0
 
 
+def benchmark_at(run: Run, position: int) -> RunBenchmark:
+    """The benchmark of the run that the task at a position belongs to. Raises `RunBenchmark.DoesNotExist`."""
+    for benchmark in run.benchmarks.all():
+        first = getattr(benchmark, "first_position", 0)
+        if first <= position < first + benchmark.task_count:
+            return benchmark
+    raise RunBenchmark.DoesNotExist
+
+
 def task_at(run: Run, position: int) -> Task:
-    """The task at a position of the run's list, with its content. Raises `Task.DoesNotExist`."""
-    benchmark = RunBenchmark.objects.get(run=run, index=0)
-    ordinals = benchmark.ordinals()
-    if not 0 <= position < len(ordinals):
-        raise Task.DoesNotExist
-    return Task.objects.select_related("content", "version").get(version=benchmark.version_id, ordinal=ordinals[position])
+    """The task at a position of the run's list, with its content. Raises `DoesNotExist`."""
+    benchmark = RunBenchmark.objects.get(pk=benchmark_at(run, position).pk)  # with its list of tasks
+    ordinal = benchmark.ordinals()[position - getattr(benchmark, "first_position", 0)]
+    return Task.objects.select_related("content", "version").get(version=benchmark.version_id, ordinal=ordinal)
+
+
+def samples_by_key(run: Run, keys: Sequence[int]) -> list[Sample]:
+    """The run's samples with these keys, in this order."""
+    found = {sample.pk: sample for sample in samples_of(run).filter(pk__in=keys)}
+    return [found[key] for key in keys]
 
 
 def samples_after(run: Run, key: int, *, limit: int) -> list[Sample]:

@@ -128,6 +128,14 @@ def reason_words(code: str | None) -> str:
     return "" if not code else _REASONS.get(code) or plain(code)
 
 
+def codes_holding(text: str) -> tuple[list[str], list[str]]:
+    """Codes of reasons and of errors that pages show with words that hold the text, in any case."""
+    wanted = text.casefold()
+    reasons = [code for code in _REASONS if wanted in reason_words(code).casefold()]
+    errors = [code for code in (*ErrorCode.values, *_STOPPED) if wanted in error_words(code).casefold()]
+    return reasons, errors
+
+
 def method_words(method: str) -> str:
     return _METHODS.get(method) or plain(method)
 

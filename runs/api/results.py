@@ -1,4 +1,4 @@
-"""Results, comparisons, samples, exports and receipts."""
+"""Results, comparisons, exports and receipts."""
 
 from typing import Any
 from uuid import UUID
@@ -6,20 +6,17 @@ from uuid import UUID
 from django.http.response import HttpResponseBase
 
 from common.errors import Conflict, Refused
-from common.pages import page_of
-from common.serializers import page_of_shape
 from runs import queries
 from runs.comparison.files import csv_response
 from runs.comparison.queries import comparison_of
 from runs.differences import differences_to_previous
-from runs.documents import receipt_document, result_document, sample_document, sample_row
+from runs.documents import receipt_document, result_document
 from runs.exports.serving import export_response
 from runs.models import ResultVersion, Run
 from runs.serializers.comparing import CompareQuery
-from runs.serializers.requests import EXPORT_FORMATS, ExportQuery, ResultsQuery, SamplesQuery
+from runs.serializers.requests import EXPORT_FORMATS, ExportQuery, ResultsQuery
 from runs.serializers.results import CompareShape, ExportShape, ReceiptShape, ResultShape
-from runs.serializers.shapes import SampleDetailShape, SampleShape
-from workspaces.api_base import ApiView, operation, page_document
+from workspaces.api_base import ApiView, operation
 from workspaces.permissions import can_read
 
 
@@ -52,27 +49,6 @@ class RunCompare(ApiView):
         return dict(found.document) if self.query["format"] == "json" else csv_response(found, self.query["table"])
 
 
-class SampleList(ApiView):
-    tag = "results"
-
-    @operation("list_samples", "Finished cells of a run", needs=can_read, query=SamplesQuery, answers={200: page_of_shape(SampleShape)})
-    def get(self, run_id: UUID) -> dict[str, Any]:
-        run = queries.get_run(self.workspace, run_id)
-        cursor, limit = self.query.pop("cursor", None), self.query.pop("limit")
-        samples = queries.filter_samples(queries.samples_of(run), run, **self.query)
-            (200, "text/html"): {"type": "string"},
-        return page_document(page_of(samples, order="id", cursor=cursor, limit=limit), sample_row)
-
-
-class SampleDetail(ApiView):
-    tag = "results"
-
-    @operation("get_sample", "One cell: what was sent, what came back, how it was graded", needs=can_read, answers={200: SampleDetailShape})
-    def get(self, run_id: UUID, sample_id: UUID) -> dict[str, Any]:
-        run = queries.get_run(self.workspace, run_id)
-        return sample_document(queries.get_sample(run, sample_id))
-
-
 class RunExport(ApiView):
     tag = "results"
 
@@ -84,6 +60,7 @@ class RunExport(ApiView):
         answers={
             (200, "application/json"): ExportShape,
             (200, "text/csv"): {"type": "string"},
+            (200, "text/html"): {"type": "string"},
             (200, "application/zip"): {"type": "string", "format": "binary"},
         },
     )

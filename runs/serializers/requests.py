@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from common.pages import MAX_LIMIT
 from common.serializers import Choice, Id, ListQuery, Money, Query, Strict, Text, Truth, WholeNumber
-from runs.enums import Flag, RunStatus, SampleStatus
+from runs.enums import RunStatus
 from runs.exports.formats import FORMAT_NAMES
 from runs.requests import DEFAULT_CONCURRENCY, DEFAULT_SAMPLE, EFFORTS, MAX_CONCURRENCY, MAX_SAMPLE, MAX_SUBJECTS
 
@@ -132,15 +132,6 @@ class RunsQuery(ListQuery):
         help_text="A subject's label, the ID of a route, a connection or a recorded model, or a baseline's name.",
     )
     id_prefix = serializers.RegexField(r"^[0-9a-fA-F-]{1,36}$", required=False, help_text="The first digits of a run's ID.")
-
-
-class SamplesQuery(ListQuery):
-    subject = WholeNumber(required=False, min_value=0, max_value=MAX_SUBJECTS - 1)
-    status = Choice(choices=SampleStatus.values, required=False)
-    flag = Choice(choices=Flag.values, required=False)
-    verdict = Choice(choices=("correct", "incorrect"), required=False)
-    group = Text(required=False, max_length=200)
-    q = Text(required=False, max_length=200, help_text="Part of a task's ID.")
 
 
 class EventsQuery(Query):

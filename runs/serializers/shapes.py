@@ -271,6 +271,32 @@ class SampleUsageShape(serializers.Serializer[Any]):
     estimated = serializers.BooleanField(help_text="Whether the provider gave no usage, so that it was estimated.")
 
 
+class NoteShape(serializers.Serializer[Any]):
+    """A person's words on an answer."""
+
+    id = serializers.UUIDField()
+    text = serializers.CharField()
+    author = serializers.CharField()
+    run_id = serializers.UUIDField(help_text="The run it was written in: an answer is the same in each run that took it over.")
+    created_at = serializers.DateTimeField()
+    edited_at = serializers.DateTimeField(allow_null=True)
+
+
+class OverrideShape(serializers.Serializer[Any]):
+    """A person's verdict on an answer. The grader's stands beside it, and alone makes the result."""
+
+    id = serializers.UUIDField()
+    verdict = serializers.ChoiceField(choices=("correct", "incorrect"))
+    score = serializers.FloatField()
+    reason = serializers.CharField()
+    author = serializers.CharField()
+    run_id = serializers.UUIDField(help_text="The run it was given in.")
+    created_at = serializers.DateTimeField()
+    state = serializers.ChoiceField(choices=("current", "replaced", "withdrawn"))
+    withdrawn_at = serializers.DateTimeField(allow_null=True)
+    withdrawn_by = serializers.CharField(allow_null=True)
+
+
 class SampleShape(serializers.Serializer[Any]):
     """A finished cell."""
 
@@ -297,6 +323,8 @@ class SampleShape(serializers.Serializer[Any]):
     origin = serializers.UUIDField(
         allow_null=True, help_text="The sample of an earlier run that this one was copied from, and was charged as."
     )
+    notes = serializers.IntegerField(help_text="How many notes people wrote on the answer.")
+    override = OverrideShape(allow_null=True, help_text="The verdict of a person that counts beside the grader's.")
 
 
 class MessageShape(serializers.Serializer[Any]):

@@ -8,6 +8,7 @@ from runs.views.leaderboard import leaderboard, publishing, withdrawal
 from runs.views.new import new_evaluation
 from runs.views.quote import quote
 from runs.views.report import report
+from runs.views.reviews import note, note_deletion, notes, override, override_withdrawal, reviews
 from runs.views.samples import sample, samples
 from runs.views.sharing import sharing, sharing_preview, sharing_revocation
 from runs.views.spending import spending
@@ -24,9 +25,15 @@ __all__ = [
     "history",
     "leaderboard",
     "new_evaluation",
+    "note",
+    "note_deletion",
+    "notes",
+    "override",
+    "override_withdrawal",
     "publishing",
     "quote",
     "report",
+    "reviews",
     "sample",
     "samples",
     "sharing",

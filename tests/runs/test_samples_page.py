@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 
 from catalog.enums import ExportPolicy
 from catalog.models import BenchmarkVersion
+from runs.browsing.filters import count_samples
 from runs.models import Run, Sample
-from runs.queries import count_samples
 from tests.factories import make_route, make_version
 from tests.paging import HTMX, cost
 from tests.runs.working import start, sums, work

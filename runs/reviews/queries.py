@@ -1,0 +1,121 @@
+"""Reads of notes and people's verdicts. The run, which its workspace or a person's memberships gave, comes first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from common.ids import named_id
+from runs.models import Run, RunBenchmark, Sample
+from runs.models.reviews import Note, VerdictOverride
+
+
+def answer_key(sample: Sample) -> int:
+    """The key of the answer that the sample is: of the sample it was copied from, or its own."""
+    return sample.origin_id or sample.pk
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What people said of some samples, by the keys of their answers: how many notes, and the verdict that counts."""
+
+    notes: dict[int, int] = field(default_factory=dict)
+    overrides: dict[int, VerdictOverride] = field(default_factory=dict)
+
+
+def marks_of(samples: Sequence[Sample]) -> Marks:
+    """Two queries, however many samples; none for none."""
+    answers = {answer_key(sample) for sample in samples}
+    if not answers:
+        return Marks()
+    notes = Note.objects.filter(answer__in=answers).order_by().values_list("answer").annotate(count=Count("pk"))
+    current = VerdictOverride.objects.filter(answer__in=answers, is_current=True).select_related("run")
+    return Marks(dict(notes), {each.answer_id: each for each in current})
+
+
+@dataclass(frozen=True, slots=True)
+class Reviews:
+    """All that people said of one answer: notes and verdicts, the oldest first."""
+
+    notes: list[Note] = field(default_factory=list)
+    overrides: list[VerdictOverride] = field(default_factory=list)
+
+    @property
+    def current(self) -> VerdictOverride | None:
+        return next((each for each in self.overrides if each.is_current), None)
+
+
+def reviews_of_samples(samples: Sequence[Sample]) -> dict[int, Reviews]:
+    """By the keys of their answers. Two queries."""
+    found = {answer_key(sample): Reviews() for sample in samples}
+    for note in Note.objects.filter(answer__in=found.keys()).select_related("run").order_by("id"):
+        found[note.answer_id].notes.append(note)
+    for override in VerdictOverride.objects.filter(answer__in=found.keys()).select_related("run").order_by("id"):
+        found[override.answer_id].overrides.append(override)
+    return found
+
+
+def notes_of(sample: Sample) -> QuerySet[Note]:
+    """Notes on the sample's answer, whichever run they were written in."""
+    return Note.objects.filter(answer=answer_key(sample)).select_related("run")
+
+
+def get_note(sample: Sample, public_id: object) -> Note:
+    """Raises `Note.DoesNotExist`."""
+    return notes_of(sample).get(public_id=named_id(public_id))
+
+
+def current_override(sample: Sample) -> VerdictOverride | None:
+    return VerdictOverride.objects.filter(answer=answer_key(sample), is_current=True).select_related("run").first()
+
+
+def notes_in(run: Run) -> QuerySet[Note]:
+    """Notes on answers of the run, those that it took over included."""
+    return Note.objects.filter(_in_run(run), workspace=run.workspace_id).select_related("run", "answer__task", "answer__subject")
+
+
+def overrides_in(run: Run) -> QuerySet[VerdictOverride]:
+    """People's verdicts on answers of the run, those that it took over included; also what was replaced or withdrawn."""
+    found = VerdictOverride.objects.filter(_in_run(run), workspace=run.workspace_id)
+    return found.select_related("run", "answer__task", "answer__subject")
+
+
+def count_reviews(run: Run) -> dict[str, int]:
+    """How many rows `overrides_in` and `notes_in` have."""
+    return {"overrides": overrides_in(run).count(), "notes": notes_in(run).count()}
+
+
+def _in_run(run: Run) -> Q:
+    """Asked from what was said, which is little, and answered by the keys of samples."""
+    samples = Sample.objects.filter(run_benchmark__in=[each.pk for each in run.benchmarks.all()])
+    own = samples.filter(pk=OuterRef("answer_id"))
+    copied = samples.filter(origin=OuterRef("answer_id"))
+    return Q(Exists(own)) | Q(Exists(copied))
+
+
+def samples_of_answers(run: Run, answers: Sequence[int]) -> dict[int, Sample]:
+    """The run's own sample of each answer: itself or its copy."""
+    samples = Sample.objects.filter(run_benchmark__in=[each.pk for each in run.benchmarks.all()])
+    found = samples.filter(Q(pk__in=answers) | Q(origin__in=answers)).select_related("task", "subject", "run_benchmark", "origin")
+    return {answer_key(sample): sample for sample in found.order_by("id")}
+
+
+def overridden(run: Run) -> list[tuple[Sample, VerdictOverride]]:
+    """The graded samples of the run on which a person's verdict counts, with it."""
+    current = {each.answer_id: each for each in overrides_in(run).filter(is_current=True)}
+    if not current:
+        return []
+    samples = samples_of_answers(run, list(current))
+    return [(samples[answer], override) for answer, override in sorted(current.items()) if samples[answer].correct is not None]
+
+
+def scores_at(run: Run, subject: int, benchmark: int) -> list[tuple[Any, ...]]:
+    """Key, position and score of each graded sample of a subject on a benchmark, by their keys."""
+    samples = Sample.objects.filter(subject=subject, run_benchmark=benchmark, status="graded", score__isnull=False)
+    return list(samples.filter(subject__run=run).order_by().values_list("pk", "position", "score"))
+
+
+def with_task_list(benchmark: RunBenchmark) -> RunBenchmark:
+    """The benchmark with its task list, which pages leave out. No query where nothing is read from it: the version has no clusters."""
+    return RunBenchmark.objects.select_related("version").get(pk=benchmark.pk) if benchmark.version.has_clusters else benchmark
