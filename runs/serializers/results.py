@@ -281,6 +281,6 @@ class ExportShape(serializers.Serializer[Any]):
     benchmarks = serializers.ListField(child=AnyObject())
     routing = serializers.ListField(child=AnyObject())
     result = ResultShape()
-    samples = serializers.ListField(child=AnyObject(), allow_null=True, required=False, help_text="Only in `json`.")
     comparisons = serializers.ListField(child=AnyObject())
     answers_expired = serializers.BooleanField(required=False, help_text="Only in `json`: what the models said was deleted.")
+    samples = serializers.ListField(child=AnyObject(), allow_null=True, required=False, help_text="Only in `json`.")
