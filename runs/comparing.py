@@ -245,17 +245,17 @@ def _pair_document(pair: _Pair, standings: Sequence[_Standing]) -> dict[str, Any
         "a_only": table.a_only if table else None,
         "b_only": table.b_only if table else None,
         "neither": table.neither if table else None,
-        "p_exact": _probability(difference.p_exact),
-        "p_mid": _probability(difference.p_mid),
-        "p_value": _probability(difference.p_value),
+        "p_exact": probability(difference.p_exact),
+        "p_mid": probability(difference.p_mid),
+        "p_value": probability(difference.p_value),
         "p_method": difference.p_method,
-        "p_holm": _probability(pair.p_holm),
+        "p_holm": probability(pair.p_holm),
         "separable": pair.is_separable,
         "tasks_needed": pair.tasks_needed,
     }
 
 
-def _probability(p: float | None) -> float | None:
+def probability(p: float | None) -> float | None:
     """Ten significant digits: small ones are not rounded to 0."""
     return None if p is None else float(f"{p:.10g}")
 

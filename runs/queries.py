@@ -11,7 +11,6 @@ from catalog.models import BenchmarkVersion, Task
 from common.ids import named_id, parse_uuid
 from gateway.models import Call
 from runs.browsing import filters
-from runs.enums import RunStatus
 from runs.models import EmptyAnswers, Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Subject
 from workspaces.models import User, Workspace
 
@@ -264,22 +263,3 @@ def samples_by_key(run: Run, keys: Sequence[int]) -> list[Sample]:
 def samples_after(run: Run, key: int, *, limit: int) -> list[Sample]:
     """The next samples past a sample's key, in the order they were stored, with their tasks' contents: for reading a whole run in parts."""
     return list(samples_of(run).select_related("task__content").filter(pk__gt=key)[:limit])
-
-
-def previous_completed(subject: Subject) -> Subject | None:
-    """The same model on the same version in the last completed run before the subject's own. Reads `run` and `run_benchmark`."""
-    names = ("route_id", "connection_id", "baseline", "recorded_model_id")
-    same = {name: getattr(subject, name) for name in names}
-    return (
-        Subject.objects.filter(
-            run__workspace=subject.run.workspace_id,
-            run__status=RunStatus.COMPLETED,
-            run_id__lt=subject.run_id,
-            run_benchmark__version=subject.run_benchmark.version_id,
-            kind=subject.kind,
-            **same,
-        )
-        .select_related("run", "run_benchmark")
-        .order_by("-run_id", "index")
-        .first()
-    )

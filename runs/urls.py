@@ -17,6 +17,7 @@ urlpatterns = [
     path("evaluations/<uuid:run_id>/comparison", views.comparison, name="comparison"),
     path("evaluations/<uuid:run_id>/comparison/<str:table>", views.comparison_table, name="comparison_table"),
     path("evaluations/<uuid:run_id>/continuation", views.continuation, name="continuation"),
+    path("evaluations/<uuid:run_id>/difference", views.difference, name="difference"),
     path("evaluations/<uuid:run_id>/disagreements", views.disagreements, name="disagreements"),
     path("evaluations/<uuid:run_id>/export/<str:wanted>", views.export, name="export"),
     path("evaluations/<uuid:run_id>/samples", views.samples, name="samples"),

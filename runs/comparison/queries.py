@@ -4,7 +4,7 @@ No query here reads a prompt, an answer or what was read from one: of samples on
 """
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,13 +134,18 @@ def disagreements(run: Run, benchmark: RunBenchmark, asked: Asked, *, cursor: st
     first = getattr(benchmark, "first_position", 0)
     after = int(read_cursor(Sample, "position", cursor)) - first if cursor else None
     places, last = page_of_places(np.flatnonzero(shown[asked.show]), after, limit)
-    tasks = {
-        task.ordinal: task
-        for task in Task.objects.filter(version=benchmark.version_id, ordinal__in=[ordinals[place] for place in places]).defer("metadata")
-    }
-    rows = [_row(verdicts, place, first, tasks[ordinals[place]]) for place in places]
+    tasks = tasks_at(benchmark, [place + first for place in places])
+    rows = [_row(verdicts, place, first, tasks[place + first]) for place in places]
     counts = {show: int(np.count_nonzero(mask)) for show, mask in shown.items()}
     return Disagreements(rows, None if last is None else write_cursor(Sample, "position", last + first), counts)
+
+
+def tasks_at(benchmark: RunBenchmark, positions: Sequence[int]) -> dict[int, Task]:
+    """The tasks at these positions of the run, by position, without their contents. One query."""
+    ordinals, first = benchmark.ordinals(), getattr(benchmark, "first_position", 0)
+    wanted = {ordinals[position - first]: position for position in positions}
+    tasks = Task.objects.filter(version=benchmark.version_id, ordinal__in=wanted).defer("metadata")
+    return {wanted[task.ordinal]: task for task in tasks}
 
 
 def _narrowed(benchmark: RunBenchmark, ordinals: list[int], asked: Asked) -> Mask:

@@ -123,17 +123,33 @@ class OutputSelectionShape(serializers.Serializer[Any]):
     output_format = serializers.CharField()
 
 
+class FlipsShape(serializers.Serializer[Any]):
+    """Tasks on which a model changed: right then and wrong now, and the other way round."""
+
+    to_wrong = serializers.IntegerField()
+    to_right = serializers.IntegerField()
+
+
 class DifferenceShape(serializers.Serializer[Any]):
-    """A model's last completed run of the same version, before this one."""
+    """A model's last completed run of the same version, before this one, and how this one differs on the tasks that both finished."""
 
     subject_index = serializers.IntegerField()
+    benchmark_index = serializers.IntegerField()
     label = serializers.CharField()
     run_id = serializers.UUIDField()
     version = serializers.IntegerField()
     ended_at = serializers.DateTimeField(allow_null=True)
     headline = MetricShape(allow_null=True)
-    same_tasks = serializers.BooleanField()
-    difference = serializers.FloatField(allow_null=True, help_text="Null unless the tasks and the output limit are the same.")
+    same_tasks = serializers.BooleanField(help_text="Whether both runs had the same list of tasks.")
+    unlike = serializers.ListField(child=serializers.CharField(), help_text="Why nothing is subtracted, such as `output_limit_differs`.")
+    tasks_compared = serializers.IntegerField(help_text="Tasks that both runs had and finished; the difference is over them.")
+    difference = serializers.FloatField(allow_null=True, help_text="Now less then; null where the runs are unlike or have no common task.")
+    interval = IntervalShape(allow_null=True)
+    p_value = serializers.FloatField(allow_null=True)
+    p_method = serializers.CharField(allow_null=True)
+    p_holm = serializers.FloatField(allow_null=True, help_text="Adjusted for the number of entries.")
+    separable = serializers.BooleanField(allow_null=True)
+    flips = FlipsShape(allow_null=True)
 
 
 class ResultShape(serializers.Serializer[Any]):

@@ -2,6 +2,7 @@
 
 from runs.views.changes import cancellation, continuation, start
 from runs.views.comparing import comparison, comparison_table, disagreements
+from runs.views.difference import difference
 from runs.views.downloads import export
 from runs.views.history import benchmark_health, benchmark_results, history
 from runs.views.leaderboard import leaderboard, publishing, withdrawal
@@ -20,6 +21,7 @@ __all__ = [
     "comparison",
     "comparison_table",
     "continuation",
+    "difference",
     "disagreements",
     "export",
     "history",

@@ -96,7 +96,7 @@ def test_the_difference_to_the_run_before(api: ApiClient, run_id: str) -> None:
     part = api.post("/v1/runs", {**body, "coverage": {"mode": "sample", "sample_count": 4}}, idempotency_key="c").json()["id"]
     work(Run.objects.get(public_id=part))
     (other,) = api.get(f"/v1/runs/{part}/results?diff=previous").json()["diff"]
-    assert (other["run_id"], other["same_tasks"], other["difference"]) == (again, False, None)
+    assert (other["run_id"], other["same_tasks"], other["tasks_compared"], other["difference"]) == (again, False, 4, 0.0)
 
 
 def test_samples_are_listed_and_filtered(api: ApiClient, run_id: str) -> None:

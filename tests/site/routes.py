@@ -137,6 +137,7 @@ evaluations/<uuid:run_id>/cancellation                          OBJECT  GET memb
 evaluations/<uuid:run_id>/continuation                          OBJECT  GET member, POST member
 evaluations/<uuid:run_id>/comparison                            OBJECT  GET viewer
 evaluations/<uuid:run_id>/comparison/<str:table>                OBJECT  GET viewer
+evaluations/<uuid:run_id>/difference                            OBJECT  GET viewer
 evaluations/<uuid:run_id>/disagreements                         OBJECT  GET viewer
 evaluations/<uuid:run_id>/export/<str:wanted>                   OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples                               OBJECT  GET viewer
