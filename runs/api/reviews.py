@@ -14,7 +14,7 @@ from runs.reviews import actions
 from runs.reviews import queries as said
 from runs.reviews.documents import note_document, override_document, review_document
 from runs.reviews.figures import second_figures
-from runs.serializers.reviews import NoteBody, OverrideBody, ReviewShape, ReviewsQuery, SecondFiguresShape
+from runs.serializers.reviews import NOTE_BODY, OVERRIDE_BODY, NoteBody, OverrideBody, ReviewShape, ReviewsQuery, SecondFiguresShape
 from runs.serializers.shapes import NoteShape, OverrideShape
 from workspaces.api_base import ApiView, operation, page_document
 from workspaces.permissions import can_read, can_run
@@ -30,19 +30,20 @@ class NoteList(ApiView):
         page = page_of(said.notes_of(sample), order="id", cursor=self.query.get("cursor"), limit=self.query["limit"])
         return page_document(page, note_document)
 
-    @operation("write_note", "Write a note on an answer", needs=can_run, body=NoteBody, answers={201: NoteShape})
+    @operation("write_note", "Write a note on an answer", needs=can_run, body=NOTE_BODY, answers={201: NoteShape})
     def post(self, run_id: UUID, sample_id: UUID) -> dict[str, Any]:
         run, sample = _sample(self, run_id, sample_id)
-        return note_document(actions.add_note(run, sample, actor=self.actor, **self.body))
+        return note_document(actions.add_note(run, sample, actor=self.actor, **self._read(NoteBody, self.body)))
 
 
 class NoteDetail(ApiView):
     tag = "reviews"
 
-    @operation("change_note", "Change one's own note", needs=can_run, body=NoteBody, answers={200: NoteShape})
+    @operation("change_note", "Change one's own note", needs=can_run, body=NOTE_BODY, answers={200: NoteShape})
     def patch(self, run_id: UUID, sample_id: UUID, note_id: UUID) -> dict[str, Any]:
         _, sample = _sample(self, run_id, sample_id)
-        return note_document(actions.change_note(said.get_note(sample, note_id), actor=self.actor, **self.body))
+        note = said.get_note(sample, note_id)
+        return note_document(actions.change_note(note, actor=self.actor, **self._read(NoteBody, self.body)))
 
     @operation("delete_note", "Delete a note for good", needs=can_run, answers={204: None})
     def delete(self, run_id: UUID, sample_id: UUID, note_id: UUID) -> Response:
@@ -55,11 +56,12 @@ class NoteDetail(ApiView):
 class Override(ApiView):
     tag = "reviews"
 
-    @operation("override_verdict", "Give an answer a person's verdict", needs=can_run, body=OverrideBody, answers={200: OverrideShape})
+    @operation("override_verdict", "Give an answer a person's verdict", needs=can_run, body=OVERRIDE_BODY, answers={200: OverrideShape})
     def put(self, run_id: UUID, sample_id: UUID) -> dict[str, Any]:
         """It takes the place of an earlier one, which stays in the history. 409 `not_graded` where there is no verdict to differ from."""
         run, sample = _sample(self, run_id, sample_id)
-        correct, reason = self.body["verdict"] == "correct", self.body["reason"]
+        given = self._read(OverrideBody, self.body)
+        correct, reason = given["verdict"] == "correct", given["reason"]
         return override_document(actions.override_verdict(run, sample, actor=self.actor, correct=correct, reason=reason))
 
     @operation("withdraw_verdict", "Withdraw the person's verdict on an answer", needs=can_run, answers={204: None})

@@ -73,6 +73,17 @@ class OverrideBody(Strict):
     reason = Text(max_length=LONGEST_REASON)
 
 
+def _body(**properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+# As schemas, so that a body is read after what it is about: for a stranger that is not found, whatever the body.
+NOTE_BODY = _body(text={"type": "string", "minLength": 1, "maxLength": LONGEST_NOTE})
+OVERRIDE_BODY = _body(
+    verdict={"type": "string", "enum": list(VERDICTS)}, reason={"type": "string", "minLength": 1, "maxLength": LONGEST_REASON}
+)
+
+
 class ReviewsQuery(ListQuery):
     kind = Choice(choices=("overrides", "notes"), default="overrides")
 

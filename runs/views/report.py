@@ -25,6 +25,7 @@ from runs.charts.words import natural_order
 from runs.enums import SubjectKind
 from runs.models import Run
 from runs.results import running_headline
+from runs.reviews.figures import second_figures
 from workspaces.actors import actor_of_user
 from workspaces.permissions import can_run
 from workspaces.requests import PersonRequest
@@ -71,6 +72,7 @@ def final_context(run: Run) -> dict[str, Any]:
     continued_by = getattr(run, "continued_by_run", None)
     return {
         "result": result,
+        "reviewed": second_figures(run, frozen),
         "export_policy": run.benchmarks.all()[0].version.export_policy,
         "compare": compare,
         "rows": ranked_rows(result, compare),

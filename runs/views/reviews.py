@@ -50,7 +50,7 @@ def reviews(request: PersonRequest, run_id: UUID) -> HttpResponse:
             {"label": "Notes", "count": counts["notes"], "href": "?kind=notes", "is_current": kind == "notes"},
         ],
         "reviewed": second_figures(run, result) if result else [],
-        "shows_benchmarks": len(run.benchmarks.all()) > 1,
+        "benchmarks": run.benchmarks.all(),
     }
     return render_page(request, "runs/reviews.html", context, partial="list")
 

@@ -10,6 +10,7 @@ from django.test import Client
 
 from billing.enums import PaymentStatus
 from billing.models import Payment
+from catalog.models import BenchmarkVersion
 from imports.actions.drafts import create_draft
 from imports.actions.uploads import create_upload
 from imports.actions.whole_uploads import upload_whole
@@ -19,6 +20,11 @@ from runs.enums import GroupKind
 from runs.groups.actions import create_group
 from runs.groups.resolving import Reference
 from runs.models import Quote, Run, Sample
+from runs.queries import get_result, get_run
+from runs.sharing.actions import create_share
+from runs.sharing.choices import Choices
+from runs.sharing.links import link_of
+from runs.reviews.actions import add_note, override_verdict
 from runs.notices.actions import create_endpoint
 from runs.notices.enums import CHOOSABLE
 from tests import factories
@@ -77,6 +83,8 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
     }
     run: Run = work(start(workspace, actor_of_user(owner), **request))
     sample = Sample.objects.filter(subject__run=run).earliest("id")
+    note = add_note(run, sample, actor=actor_of_user(owner), text=f"{mark} note")
+    override_verdict(run, sample, actor=actor_of_user(owner), correct=True, reason=f"{mark} reason")
     both = [Reference(run.public_id)]
     group = create_group(workspace, actor=actor_of_user(owner), references=both, name=f"{mark} group")
     comparison = create_group(workspace, actor=actor_of_user(owner), references=both, name=f"{mark} check", kind=GroupKind.COMPARISON)
@@ -97,6 +105,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "workspace_id": str(workspace.public_id),
         "quote_id": str(Quote.objects.get(run=run).public_id),
         "run_id": str(run.public_id),
+        "note_id": str(note.public_id),
         "group_id": str(group.public_id),
         "comparison_id": str(comparison.public_id),
         "payment_id": str(payment.public_id),
@@ -116,6 +125,21 @@ def _begin_import(workspace: Workspace, member: User, mark: str) -> dict[str, st
     return {"draft_id": str(draft.public_id), "upload_id": str(upload.public_id), "file_name": f"{mark}.jsonl"}
 
 
+def _share(mark: str) -> dict[str, str]:
+    """A third workspace, named like ours, has shared and published a run of the public benchmark: what it named itself stays inside."""
+    theirs = factories.make_workspace(f"{mark} sharers", credit=10_000_000)
+    actor = actor_of_user(factories.make_user("sharer@example.org", workspace=theirs, role=Role.OWNER))
+    version = BenchmarkVersion.objects.get(benchmark__slug="sums")
+    recorded = factories.make_recorded_model(version, {"t0": "0", "t1": "2"}, workspace=theirs, name=f"{mark} shared recording")
+    subjects = [{"kind": "recorded", "recorded_model_id": str(recorded.public_id)}, "random-choice"]
+    selection = {"selection": {"profile_ids": [version.profile_id]}, "coverage": {"mode": "full"}}
+    run = work(start(theirs, actor, subjects=subjects, name=f"{mark} shared run", **selection))
+    share = create_share(get_run(theirs, run.public_id), get_result(run), actor=actor, choices=Choices(shows_samples=True, shows_cost=True))
+    link = link_of(share)
+    assert link is not None
+    return {"token": link.rpartition("/")[2], "share_id": str(share.public_id), "publication_id": str(share.public_id)}
+
+
 def make_world() -> World:
     """Both workspaces. The public catalog has one benchmark and one route."""
     factories.make_version(factories.make_benchmark("sums"))
@@ -130,5 +154,6 @@ def make_world() -> World:
     ids["user_id"] = str(people[Role.OWNER].public_id)
     ids |= _begin_import(ours, people[Role.MEMBER], MARK)
     ids["route_id"] = "example/small"
+    ids |= _share(MARK)
     ids["number"] = "1"  # of a task of the recorded comparison, which is nobody's
     return World(ours, people, stranger, stranger_key, ids)
