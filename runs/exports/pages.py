@@ -27,9 +27,9 @@ from runs.models import RunBenchmark
 
 MOST_FAILURES = 200
 """Failures in a file, whatever the run's size."""
-FAILURES_EACH = 20
+FAILURES_EACH = 10
 """Of one model on one benchmark."""
-EXCERPT = 240
+EXCERPT = 160
 """Characters of a question or an answer that are shown."""
 STATIC = Path(settings.BASE_DIR) / "static"
 

@@ -1,11 +1,14 @@
 """What exports read of a run, in parts of bounded size. The run was looked up in its workspace before."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
+from gateway.enums import Outcome
+from gateway.models import CallContent
 from runs.models import Export, ResultVersion, Run, RunBenchmark, Sample, Subject
-from runs.queries import NOT_IN_A_ROW
+from runs.queries import source_of
 
 PART = 500
 """Samples that are read at once."""
@@ -40,8 +43,27 @@ def failures_of(subject: Subject, benchmark: RunBenchmark, count: int) -> list[S
     return list(_with_contents(samples).order_by("position", "attempt")[:count])
 
 
-def _with_contents(samples):  # type: ignore[no-untyped-def]
-    return samples.select_related("task__content", "subject", "origin", "run_benchmark").defer(*NOT_IN_A_ROW)
+NOT_OF_ORIGIN = [f"origin__{field.name}" for field in Sample._meta.concrete_fields if field.name not in {"id", "public_id"}]
+"""Of a sample that another was copied from its ID alone is shown."""
+
+
+def _with_contents(samples: QuerySet[Sample]) -> QuerySet[Sample]:
+    """With what a sample has of its own. Its model and its benchmark are of few, and are put in by `belonging_to`."""
+    return samples.select_related("task__content", "origin").defer("task__metadata", *NOT_OF_ORIGIN)
+
+
+def belonging_to(samples: Iterable[Sample], subjects: Iterable[Subject], benchmarks: Iterable[RunBenchmark]) -> None:
+    """Give each sample its model and its benchmark, which would else be read and built again for each."""
+    by_key = {subject.pk: subject for subject in subjects}, {benchmark.pk: benchmark for benchmark in benchmarks}
+    for sample in samples:
+        sample.subject, sample.run_benchmark = by_key[0][sample.subject_id], by_key[1][sample.run_benchmark_id]
+
+
+def said_of(samples: Sequence[Sample]) -> dict[Any, tuple[str, str]]:
+    """What was answered last and with which reasoning, by the source that the calls were made for; without what is deleted."""
+    rows = CallContent.objects.filter(call__source_id__in={source_of(sample) for sample in samples}, call__outcome=Outcome.ANSWERED)
+    said = rows.order_by("call_id").values_list("call__source_id", "response", "reasoning")
+    return {source: (response, reasoning) for source, response, reasoning in said}
 
 
 def exports_of(result: ResultVersion) -> dict[str, Export]:

@@ -32,35 +32,24 @@ def parts_of_subject(source: Source, subject: Subject, benchmark: RunBenchmark) 
 
 
 def documents_of(source: Source, samples: Sequence[Sample]) -> list[dict[str, Any]]:
-    """These samples, their calls read at once."""
-    calls = runs.calls_of_samples(samples) if source.has_answers else {}
-    return [_document(source, sample, calls) for sample in samples]
+    """These samples, what was said read at once."""
+    queries.belonging_to(samples, source.subjects, source.benchmarks)
+    said = queries.said_of(samples) if source.has_answers else {}
+    return [_document(source, sample, said) for sample in samples]
 
 
-def _document(source: Source, sample: Sample, calls: Mapping[Any, Sequence[Any]]) -> dict[str, Any]:
+def _document(source: Source, sample: Sample, said: Mapping[Any, tuple[str, str]]) -> dict[str, Any]:
     index = sample.run_benchmark.index
-    benchmark = next(each for each in source.benchmarks if each.index == index)
-    content = sample.task.content
-    row = sample_row(sample)
+    version, content = sample.run_benchmark.version, sample.task.content
+    response, reasoning = said.get(runs.source_of(sample), (None, None))
     document = {
-        **row,
+        **sample_row(sample),
         "subject_label": sample.subject.label,
-        "profile_id": benchmark.version.profile_id,
+        "profile_id": source.profiles[index],
         "messages": render_messages(source.manifests[index], content.values),
         "choices": content.values.get("choices"),
-        "response": None,
-        "reasoning": None,
-        "reference": content.reference if benchmark.version.export_policy == ExportPolicy.FULL else None,
+        "response": response,
+        "reasoning": reasoning or None,
+        "reference": content.reference if version.export_policy == ExportPolicy.FULL else None,
     }
-    if source.has_answers:
-        return document | _said(calls[runs.source_of(sample)])
-    return document | dict.fromkeys(OF_ANSWERS)
-
-
-def _said(calls: Sequence[Any]) -> dict[str, Any]:
-    answered = next((call for call in reversed(calls) if call.outcome == "answered"), None)
-    content = getattr(answered, "content", None)
-    return {
-        "response": content.response if content else None,
-        "reasoning": (content.reasoning or None) if content else None,
-    }
+    return document if source.has_answers else document | dict.fromkeys(OF_ANSWERS)

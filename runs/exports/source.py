@@ -60,6 +60,11 @@ class Source:
         return {benchmark.index: manifest_of(benchmark.version) for benchmark in self.benchmarks}
 
     @cached_property
+    def profiles(self) -> dict[int, str]:
+        """The benchmarks' IDs by their index."""
+        return {benchmark.index: benchmark.version.profile_id for benchmark in self.benchmarks}
+
+    @cached_property
     def subjects(self) -> Sequence[Subject]:
         return list(self.run.subjects.all())
 
