@@ -12,6 +12,7 @@ from common.ids import parse_uuid
 from common.money import format_usd
 from runs.attention import lost_leases, standing_still, went_wrong
 from runs.models import Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Shard, Subject
+from runs.sharing import admin as _sharing  # noqa: F401  (its lists)
 
 
 class RunBenchmarkInline(ReadOnlyInline):

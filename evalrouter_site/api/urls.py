@@ -9,6 +9,7 @@ from evalrouter_site.api.views import unknown
 from gateway import api as gateway
 from imports.api import github, health, hub, private, recorded, uploads
 from runs.api import disagreements, models, notices, results, reviews, runs, samples, spending
+from runs.api import disagreements, models, notices, results, reviews, runs, samples, sharing, spending
 from runs.groups import api as groups
 from workspaces import api as workspaces
 
@@ -92,6 +93,9 @@ v1: list[URLPattern | URLResolver] = [
     path("webhook-deliveries", notices.WebhookDeliveryList.as_view()),
     path("webhook-deliveries/<uuid:delivery_id>", notices.WebhookDeliveryDetail.as_view()),
     path("webhook-deliveries/<uuid:delivery_id>/redeliver", notices.WebhookRedelivery.as_view()),
+    path("runs/<uuid:run_id>/shares", sharing.ShareList.as_view()),
+    path("runs/<uuid:run_id>/shares/<uuid:share_id>", sharing.ShareDetail.as_view()),
+    path("benchmarks/<slug:slug>/leaderboard", sharing.Leaderboard.as_view()),
     re_path(r"^.*$", unknown),
 ]
 

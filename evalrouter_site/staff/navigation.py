@@ -37,6 +37,8 @@ GROUPS = (
             ("Samples", "checklist", "runs.Sample"),
             ("Events", "bolt", "runs.Event"),
             ("Results", "bar_chart", "runs.ResultVersion"),
+            ("Published results", "leaderboard", "runs.Publication"),
+            ("Links to results", "link", "runs.Share"),
         ),
     ),
     (

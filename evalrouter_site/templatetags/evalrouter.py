@@ -59,6 +59,12 @@ AUDIT_WORDS = {
     "api_key.set_ceiling": "Spend ceiling of a key set",
     "api_key.set_month": "Monthly limit of a key set",
     "billing.grant_credit": "Credit granted",
+    "share.create": "Link to a result made",
+    "share.revoke": "Link to a result revoked",
+    "publication.create": "Result published",
+    "publication.withdraw": "Published result withdrawn",
+    "publication.hide": "Published result hidden by staff",
+    "publication.unhide": "Published result shown again by staff",
 }
 
 

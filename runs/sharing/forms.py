@@ -95,3 +95,7 @@ class PublishForm(forms.Form):
 def _said(candidate: Candidate, *, several: bool) -> str:
     label = f"{candidate.subject.label} (baseline)" if candidate.subject.baseline else candidate.subject.label
     return f"{label} on {candidate.benchmark.version.benchmark.name}" if several else label
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(label="Reason", max_length=300, help_text="The workspace that published it reads this.")

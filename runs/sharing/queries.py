@@ -19,7 +19,7 @@ from runs.sharing.rights import benchmarks_with_samples, private_refusal
 
 def shares_of(run: Run) -> QuerySet[Share]:
     """The run's links, revoked and expired ones too, the newest first."""
-    return Share.objects.filter(run=run).select_related("result").order_by("-id")
+    return Share.objects.filter(run=run).select_related("result", "run").defer("result__document", "result__comparison").order_by("-id")
 
 
 def live_shares_of(run: Run, now: datetime) -> QuerySet[Share]:

@@ -27,6 +27,10 @@ design                                                          STAFF
 webhooks/stripe                                                 SIGNED
 verify                                                          PUBLIC  GET, POST
 verify/verify_bundle.py                                         PUBLIC  GET
+shared/<slug:token>                                             PUBLIC  GET
+shared/<slug:token>/result.json                                 PUBLIC  GET
+shared/<slug:token>/samples                                     PUBLIC  GET
+shared/<slug:token>/samples/<int:position>                      PUBLIC  GET
 .well-known/evalrouter-keys.json                                PUBLIC  GET
 healthz                                                         PUBLIC  GET
 readyz                                                          PUBLIC  GET
@@ -110,6 +114,7 @@ catalog/recorded/<uuid:model_id>/archiving                      OBJECT  POST mem
 catalog/recorded/benchmarks/<slug:slug>                         CATALOG GET viewer
 catalog/<slug:slug>                                             CATALOG GET
 catalog/<slug:slug>/health                                      CATALOG GET
+catalog/<slug:slug>/leaderboard                                 CATALOG GET
 catalog/<slug:slug>/archiving                                   OBJECT  GET member, POST member
 models                                                          PUBLIC  GET
 models/<path:route_id>                                          PUBLIC  GET
@@ -142,6 +147,11 @@ evaluations/<uuid:run_id>/disagreements                         OBJECT  GET view
 evaluations/<uuid:run_id>/export/<str:wanted>                   OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples                               OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples/<int:position>                OBJECT  GET viewer
+evaluations/<uuid:run_id>/sharing                               OBJECT  GET viewer, POST member
+evaluations/<uuid:run_id>/sharing/preview                       OBJECT  GET member
+evaluations/<uuid:run_id>/sharing/<uuid:share_id>/revocation    OBJECT  POST member
+evaluations/<uuid:run_id>/publishing                            OBJECT  GET viewer, POST owner
+evaluations/<uuid:run_id>/publishing/<uuid:publication_id>/withdrawal  OBJECT  POST admin
 evaluations/<uuid:run_id>/samples/<uuid:sample_id>/notes        OBJECT  POST member
 evaluations/<uuid:run_id>/samples/<uuid:sample_id>/notes/<uuid:note_id>  OBJECT  POST member
 evaluations/<uuid:run_id>/samples/<uuid:sample_id>/notes/<uuid:note_id>/deletion  OBJECT  POST member
@@ -164,6 +174,7 @@ v1/billing/alerts                                               OWN     GET view
 v1/benchmarks                                                   PUBLIC  GET
 v1/benchmarks/<slug:slug>                                       CATALOG GET
 v1/benchmarks/<slug:slug>/health                                CATALOG GET
+v1/benchmarks/<slug:slug>/leaderboard                           CATALOG GET
 v1/evals                                                        PUBLIC  GET
 v1/catalog/tasks                                                PUBLIC  GET
 v1/recorded-models                                              OWN     GET viewer, POST member
@@ -207,6 +218,8 @@ v1/runs/<uuid:run_id>/reviews                                   OBJECT  GET view
 v1/runs/<uuid:run_id>/reviews/figures                           OBJECT  GET viewer
 v1/runs/<uuid:run_id>/export                                    OBJECT  GET viewer
 v1/runs/<uuid:run_id>/receipt                                   OBJECT  GET viewer
+v1/runs/<uuid:run_id>/shares                                    OBJECT  GET viewer, POST member
+v1/runs/<uuid:run_id>/shares/<uuid:share_id>                    OBJECT  DELETE member
 v1/result-groups                                                OWN     GET viewer, POST member
 v1/result-groups/<uuid:group_id>                                OBJECT  GET viewer
 v1/result-groups/<uuid:group_id>/export                         OBJECT  GET viewer

@@ -16,6 +16,7 @@ from workspaces.enums import Role
 LISTS = (
     "/catalog",
     "/catalog/{slug}",
+    "/catalog/{slug}/leaderboard",
     "/catalog/import",
     "/models",
     "/connections",
@@ -29,6 +30,10 @@ LISTS = (
     "/evaluations/{run_id}/samples",
     "/evaluations/{run_id}/samples?verdict=correct&subject=0",
     "/evaluations/{run_id}/samples/0",
+    "/evaluations/{run_id}/sharing",
+    "/evaluations/{run_id}/publishing",
+    "/shared/{token}/samples",
+    "/shared/{token}/samples?show=failures&subject=0",
     "/command",
     "/command?q=a",
     "/settings/account",
@@ -61,6 +66,8 @@ LISTS = (
     "/v1/runs?limit=100&status=completed&benchmark={slug}&model=random",
     "/v1/runs/{run_id}/samples?limit=100",
     "/v1/runs/{run_id}/samples?limit=100&verdict=correct&q=What",
+    "/v1/runs/{run_id}/shares?limit=100",
+    "/v1/benchmarks/{slug}/leaderboard",
     "/v1/runs/{run_id}/events?limit=100",
     "/v1/runs/{run_id}/attempts?limit=100",
 )
