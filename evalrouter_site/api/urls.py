@@ -8,7 +8,6 @@ from catalog import api as catalog
 from evalrouter_site.api.views import unknown
 from gateway import api as gateway
 from imports.api import github, health, hub, private, recorded, uploads
-from runs.api import disagreements, models, notices, results, reviews, runs, samples, spending
 from runs.api import disagreements, models, notices, results, reviews, runs, samples, sharing, spending
 from runs.groups import api as groups
 from workspaces import api as workspaces
