@@ -20,6 +20,7 @@ urlpatterns = [
     path("evaluations/<uuid:run_id>/difference", views.difference, name="difference"),
     path("evaluations/<uuid:run_id>/disagreements", views.disagreements, name="disagreements"),
     path("evaluations/<uuid:run_id>/export/<str:wanted>", views.export, name="export"),
+    path("evaluations/<uuid:run_id>/exports", views.exports, name="exports"),
     path("evaluations/<uuid:run_id>/samples", views.samples, name="samples"),
     path("evaluations/<uuid:run_id>/samples/<int:position>", views.sample, name="sample"),
     path("evaluations/<uuid:run_id>/samples/<uuid:sample_id>/notes", views.notes, name="notes"),

@@ -3,7 +3,7 @@
 from runs.views.changes import cancellation, continuation, start
 from runs.views.comparing import comparison, comparison_table, disagreements
 from runs.views.difference import difference
-from runs.views.downloads import export
+from runs.views.downloads import export, exports
 from runs.views.history import benchmark_health, benchmark_results, history
 from runs.views.leaderboard import leaderboard, publishing, withdrawal
 from runs.views.new import new_evaluation
@@ -24,6 +24,7 @@ __all__ = [
     "difference",
     "disagreements",
     "export",
+    "exports",
     "history",
     "leaderboard",
     "new_evaluation",

@@ -246,7 +246,7 @@ def test_page_and_api_give_the_bundle_and_anybody_checks_it(
     bundle = b"".join(given.streaming_content)  # type: ignore[attr-defined]
     assert (given["Content-Type"], bundle) == ("application/zip", bundle_of(run))
     assert b"".join(mine.get(f"/v1/runs/{run.public_id}/export?format=bundle").streaming_content) == bundle  # type: ignore[attr-defined]
-    assert f"/evaluations/{run.public_id}/export/bundle" in mine.get(f"/evaluations/{run.public_id}").content.decode()
+    assert f'/evaluations/{run.public_id}/export/bundle"' in mine.get(f"/evaluations/{run.public_id}").content.decode()
     assert mine.get(f"/evaluations/{run.public_id}/export/pdf").status_code == 404
     checked = client.post("/verify", {"bundle": SimpleUploadedFile("b.zip", bundle)}).content.decode()
     assert ("It checks out" in checked, "20 of 20" in checked) == (True, True)

@@ -290,6 +290,7 @@ def make_gallery() -> Gallery:
         Shot("history", "/evaluations"),
         Shot("history-filtered", f"/evaluations?status=completed&benchmark={SLUG}"),
         Shot("benchmark-results", f"/evaluations/benchmarks/{SLUG}"),
+        Shot("exports", f"{run}/exports"),
         Shot("samples", f"{run}/samples"),
         Shot("samples-wrong", f"{run}/samples?verdict=wrong&subject=0"),
         Shot("sample", f"{run}/samples/0"),

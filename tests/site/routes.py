@@ -145,6 +145,7 @@ evaluations/<uuid:run_id>/comparison/<str:table>                OBJECT  GET view
 evaluations/<uuid:run_id>/difference                            OBJECT  GET viewer
 evaluations/<uuid:run_id>/disagreements                         OBJECT  GET viewer
 evaluations/<uuid:run_id>/export/<str:wanted>                   OBJECT  GET viewer
+evaluations/<uuid:run_id>/exports                               OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples                               OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples/<int:position>                OBJECT  GET viewer
 evaluations/<uuid:run_id>/sharing                               OBJECT  GET viewer, POST member

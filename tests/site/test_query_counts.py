@@ -27,6 +27,7 @@ LISTS = (
     "/evaluations/new",
     "/evaluations/new?benchmark={slug}@1",
     "/evaluations/{run_id}",
+    "/evaluations/{run_id}/exports",
     "/evaluations/{run_id}/samples",
     "/evaluations/{run_id}/samples?verdict=correct&subject=0",
     "/evaluations/{run_id}/samples/0",
