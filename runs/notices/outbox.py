@@ -58,7 +58,7 @@ def _note(run: Run, kind: EventType, *, number: int = 1, result: ResultVersion |
     event = new_event(run.workspace, kind, {"run": _run_document(run, result, since)})
     event.run, event.number = run, number
     event.save(force_insert=True)
-    endpoints = WebhookEndpoint.objects.filter(workspace=run.workspace_id, is_enabled=True)
+    endpoints = WebhookEndpoint.objects.filter(workspace=run.workspace_id, is_enabled=True).order_by("pk")
     deliveries = [
         WebhookDelivery(workspace_id=run.workspace_id, event=event, endpoint=endpoint) for endpoint in endpoints if kind in endpoint.events
     ]
@@ -109,5 +109,5 @@ def _wants_mail(run: Run, person: User, kind: EventType) -> bool:
     if kind == EventType.INTERRUPTED:
         return choice.interrupted and not (run.status == RunStatus.CANCELLED and run.cancelled_by_label == person.email)
     if choice.ended == EndedMail.LONG:
-        return run.started_at is not None and run.ended_at is not None and run.ended_at - run.started_at >= LONG_RUN
+        return run.ended_at is not None and run.ended_at - run.created_at >= LONG_RUN
     return choice.ended == EndedMail.ALWAYS
