@@ -65,6 +65,7 @@ PAGES = (
     ("all", "Catalog", "catalog:benchmarks", "book", "benchmarks tasks"),
     ("all", "Models", "catalog:models", "cube", "routes rates prices providers"),
     ("person", "Evaluations", "runs:history", "chart", "runs history results"),
+    ("person", "Group runs", "runs:groups", "chart", "groups compare side by side comparisons checks"),
     ("person", "Connections", "gateway:connections", "plug", "endpoints own keys"),
     ("person", "Account", "workspaces:account", "user", "settings password e-mail name"),
     ("person", "Workspace settings", "workspaces:workspace", "building", "rename audit"),
@@ -81,6 +82,7 @@ PAGES = (
 )
 ACTIONS = (
     ("member", "New evaluation", "runs:new_evaluation", "plus", "run start quote compare"),
+    ("member", "Group from results", "runs:new_group", "plus", "compare results side by side baseline candidates checks"),
     ("member", "Import a benchmark", "imports:source", "upload", "upload file data csv jsonl parquet hugging face private own"),
     ("member", "Bring old evaluations along", "imports:recorded", "upload", "import recorded openai promptfoo lm-eval inspect"),
     ("admin", "Connect an endpoint", "gateway:new_connection", "plus", "add connection"),

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from runs import views
+from runs.groups import views as groups
 
 app_name = "runs"
 urlpatterns = [
@@ -12,6 +13,11 @@ urlpatterns = [
     path("evaluations/quotes/<uuid:quote_id>/start", views.start, name="start"),
     path("evaluations/benchmarks/<slug:slug>", views.benchmark_results, name="benchmark_results"),
     path("evaluations/benchmarks/<slug:slug>/health", views.benchmark_health, name="benchmark_health"),
+    path("evaluations/groups", groups.groups, name="groups"),
+    path("evaluations/groups/new", groups.new_group, name="new_group"),
+    path("evaluations/groups/<uuid:group_id>", groups.group, name="group"),
+    path("evaluations/groups/<uuid:group_id>/comparison", groups.group_comparison, name="group_comparison"),
+    path("evaluations/groups/<uuid:group_id>/export/<str:wanted>", groups.group_export, name="group_export"),
     path("evaluations/<uuid:run_id>", views.report, name="report"),
     path("evaluations/<uuid:run_id>/cancellation", views.cancellation, name="cancellation"),
     path("evaluations/<uuid:run_id>/comparison", views.comparison, name="comparison"),

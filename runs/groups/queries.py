@@ -158,6 +158,19 @@ def results_offered(workspace: Workspace, *, benchmark: str = "", model: str = "
     return runs.only("id", "public_id").order_by("-id")
 
 
+def newest_results(workspace: Workspace, runs: Sequence[int]) -> list[Found]:
+    """What the newest result of each of these runs (by key) holds, the newest run first."""
+    newest: dict[int, ResultVersion] = {result.run_id: result for result in _results(workspace).filter(run__in=runs)}
+    return [found for key in sorted(newest, reverse=True) for found in results_in(newest[key])]
+
+
+def workspace_of_results(user: User, run_id: UUID | None) -> Workspace | None:
+    """The workspace of the run, if it is one of the person's."""
+    if run_id is None:
+        return None
+    return Workspace.objects.filter(runs__public_id=run_id, memberships__user=user).first()
+
+
 def _results(workspace: Workspace) -> QuerySet[ResultVersion]:
     benchmarks = RunBenchmark.objects.select_related("version__benchmark").order_by("index")
     return (

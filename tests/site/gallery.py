@@ -28,6 +28,9 @@ from imports.actions.checking import start_check
 from imports.actions.whole_uploads import upload_several
 from runs.actions import create_quote
 from runs.engine.executor import Executor
+from runs.groups.actions import create_group
+from runs.groups.policy import Policy
+from runs.groups.resolving import Reference
 from runs.models import Run
 from tests import factories
 from tests.axe import enter
@@ -181,6 +184,7 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         ended = work(start(workspace, actor, subjects=models, name="Which model for the stock room?", **selection))
         own_subject = {"kind": "connection", "connection_id": str(connection_.public_id)}
         work(start(workspace, actor, subjects=[own_subject, "random-choice"], name="Our server against chance", **selection))
+        cut = work(start(workspace, actor, subjects=models[1:2], name="Short answers", max_output_tokens=24, **selection))
         interrupted = work(start(workspace, actor, subjects=models[:2], name="A small cap", max_charge_microusd="12000", **selection))
         quote = create_quote(workspace, actor=actor, request={"subjects": models, "max_charge_microusd": "500000", **selection})
         before = own.stats.answered
@@ -189,6 +193,11 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         async_to_sync(Executor(should_stop=lambda: own.stats.answered > before + LIVE_ANSWERS).run)()
     task_ids = list(version.tasks.order_by("ordinal").values_list("task_id", flat=True)[:12])
     texts = {task_id: f"Counting it through, {n} are left." for n, task_id in enumerate(task_ids)}
+    named = [Reference(ended.public_id, subject_index=0), Reference(ended.public_id, subject_index=1)]
+    checks = Policy(min_score=0.7, max_drop=0.05, min_coverage=0.9)
+    group = create_group(
+        workspace, actor=actor, references=[*named, Reference(cut.public_id)], name="Does the small one do?", policy=checks
+    )
     recording = factories.make_recorded_model(version, texts, workspace=workspace, name="stock-model-2023")
     recording.answers.filter(task__task_id__in=task_ids[:2]).update(was_correct=True, agreement="only_theirs", old_extracted="12")
     old = (FIXTURES / "promptfoo.json").read_bytes()
@@ -199,6 +208,7 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         "recording": str(recording.public_id),
         "old": str(upload.public_id),
         "ended": str(ended.public_id),
+        "group": str(group.public_id),
         "interrupted": str(interrupted.public_id),
         "live": str(live.public_id),
         "quote": str(quote.public_id),
@@ -287,6 +297,12 @@ def make_gallery() -> Gallery:
         Shot("report", run),
         Shot("report-interrupted", stopped),
         Shot("continuation", f"{stopped}/continuation"),
+        Shot("groups", "/evaluations/groups"),
+        Shot("new-group", f"/evaluations/groups/new?results={ids['ended']}"),
+        Shot("group", f"/evaluations/groups/{ids['group']}"),
+        Shot("group-comparison", f"/evaluations/groups/{ids['group']}/comparison"),
+        Shot("group-started-together", f"/evaluations/groups/{ids['ended']}/comparison"),
+        Shot("groups-empty", "/evaluations/groups", "newcomer"),
         Shot("history", "/evaluations"),
         Shot("history-filtered", f"/evaluations?status=completed&benchmark={SLUG}"),
         Shot("benchmark-results", f"/evaluations/benchmarks/{SLUG}"),

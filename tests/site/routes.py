@@ -137,6 +137,11 @@ evaluations/quotes/<uuid:quote_id>                              OBJECT  GET view
 evaluations/quotes/<uuid:quote_id>/start                        OBJECT  POST member
 evaluations/benchmarks/<slug:slug>                              CATALOG GET viewer
 evaluations/benchmarks/<slug:slug>/health                       CATALOG GET viewer
+evaluations/groups                                              OWN     GET viewer
+evaluations/groups/new                                          OWN     GET member, POST member
+evaluations/groups/<uuid:group_id>                              OBJECT  GET viewer
+evaluations/groups/<uuid:group_id>/comparison                   OBJECT  GET viewer
+evaluations/groups/<uuid:group_id>/export/<str:wanted>          OBJECT  GET viewer
 evaluations/<uuid:run_id>                                       OBJECT  GET viewer
 evaluations/<uuid:run_id>/cancellation                          OBJECT  GET member, POST member
 evaluations/<uuid:run_id>/continuation                          OBJECT  GET member, POST member

@@ -22,7 +22,7 @@ from workspaces.models import User, Workspace
 SignIn = Callable[[User], Client]
 FRAGMENT = {"HX-Request": "true"}
 
-IMPORTS = ["Import a benchmark", "Bring old evaluations along"]
+OF_MEMBERS = ["Group from results", "Import a benchmark", "Bring old evaluations along"]
 
 
 def seeker(workspace: Workspace | None = None, role: Role | None = None, *, is_staff: bool = False) -> Seeker:
@@ -54,15 +54,15 @@ def test_empty_bar_offers_latest_runs_actions_and_pages(run: Run, workspace: Wor
     found = titles(seeker(workspace, Role.OWNER), "")
     assert list(found) == ["Latest evaluations", "Actions", "Pages"]
     assert found["Latest evaluations"] == ["Nightly"]
-    assert found["Actions"] == ["New evaluation", *IMPORTS, "Connect an endpoint", "Make an API key", "Add a member", "Sign out"]
+    assert found["Actions"] == ["New evaluation", *OF_MEMBERS, "Connect an endpoint", "Make an API key", "Add a member", "Sign out"]
 
 
 @pytest.mark.parametrize(
     ("role", "actions"),
     [
         (Role.VIEWER, ["Sign out"]),
-        (Role.MEMBER, ["New evaluation", *IMPORTS, "Sign out"]),
-        (Role.ADMIN, ["New evaluation", *IMPORTS, "Connect an endpoint", "Make an API key", "Add a member", "Sign out"]),
+        (Role.MEMBER, ["New evaluation", *OF_MEMBERS, "Sign out"]),
+        (Role.ADMIN, ["New evaluation", *OF_MEMBERS, "Connect an endpoint", "Make an API key", "Add a member", "Sign out"]),
     ],
 )
 def test_actions_are_those_the_role_allows(workspace: Workspace, role: Role, actions: list[str]) -> None:
