@@ -110,7 +110,7 @@ def published_parts(candidate: Candidate, result: ResultVersion) -> dict[str, An
     )
     first = getattr(benchmark, "first_position", 0)
     rows = list(_graded(candidate).values_list("position", "score"))
-    scores = item_means([place - first for place, _ in rows], [score for _, score in rows], benchmark.task_count, attempts)
+    scores = item_means([place - first for place, _ in rows], [score or 0.0 for _, score in rows], benchmark.task_count, attempts)
     return {
         "protocol": protocol,
         "figures": _figures(candidate),

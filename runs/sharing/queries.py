@@ -103,7 +103,8 @@ def shown_publications(version: BenchmarkVersion) -> list[Publication]:
 
 def scores_of_publications(keys: Iterable[int]) -> dict[int, bytes]:
     """The packed scores of entries, by their keys."""
-    return dict(Publication.objects.filter(pk__in=list(keys)).values_list("pk", "scores"))
+    rows = Publication.objects.filter(pk__in=list(keys)).values_list("pk", "scores")
+    return {key: bytes(scores) for key, scores in rows}
 
 
 def clusters_of(publication: Publication) -> list[str]:
