@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from common.errors import Refused
+from common.ids import named_id
 from common.pages import page_of
 from common.web import page, redirect_to, render_page
 from runs import queries as run_queries
@@ -30,7 +31,7 @@ from runs.groups.resolving import MOST, parse_key, resolve_several
 from workspaces.actors import actor_of_user
 from workspaces.models import Workspace
 from workspaces.permissions import can_run, require
-from workspaces.queries import required_workspace
+from workspaces.queries import get_workspace_of, required_workspace
 from workspaces.requests import PersonRequest
 
 GROUPS_A_PAGE = 25
@@ -66,7 +67,7 @@ def new_group(request: PersonRequest) -> HttpResponse:
     asked = request.POST if request.method == "POST" else request.GET
     keys = list(dict.fromkeys(asked.getlist("results")))[: 2 * MOST]
     references = [reference for reference in map(parse_key, keys) if reference is not None]
-    workspace = queries.workspace_of_results(request.user, references[0].run_id if references else None) or required_workspace(request)
+    workspace = _workspace(request, references[0].run_id if references else None)
     actor = actor_of_user(request.user)
     require(can_run(actor, workspace), "Your role may look at groups, and not make them.")
     chosen = resolve_several(workspace, references)
@@ -124,12 +125,19 @@ def group_comparison(request: PersonRequest, group_id: UUID) -> HttpResponse:
 
 @page
 @require_safe
-def group_export(request: PersonRequest, group_id: UUID, wanted: str) -> HttpResponse:
+def group_export(request: PersonRequest, group_id: UUID, file_format: str) -> HttpResponse:
     """The group as a file in one of FORMATS."""
     found = queries.find_group_of_member(request.user, group_id)
-    if wanted not in FORMATS:
+    if file_format not in FORMATS:
         raise Http404
-    return export_response(found, wanted)
+    return export_response(found, file_format)
+
+
+def _workspace(request: PersonRequest, run_id: UUID | None) -> Workspace:
+    """The one that the form names, else that of the first chosen result, else the one the person works in."""
+    if request.method == "POST":
+        return get_workspace_of(request.user, named_id(request.POST.get("workspace")))
+    return queries.workspace_of_results(request.user, run_id) or required_workspace(request)
 
 
 def _row(document: dict[str, Any]) -> dict[str, Any]:

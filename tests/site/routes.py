@@ -141,7 +141,7 @@ evaluations/groups                                              OWN     GET view
 evaluations/groups/new                                          OWN     GET member, POST member
 evaluations/groups/<uuid:group_id>                              OBJECT  GET viewer
 evaluations/groups/<uuid:group_id>/comparison                   OBJECT  GET viewer
-evaluations/groups/<uuid:group_id>/export/<str:wanted>          OBJECT  GET viewer
+evaluations/groups/<uuid:group_id>/export/<str:file_format>     OBJECT  GET viewer
 evaluations/<uuid:run_id>                                       OBJECT  GET viewer
 evaluations/<uuid:run_id>/cancellation                          OBJECT  GET member, POST member
 evaluations/<uuid:run_id>/continuation                          OBJECT  GET member, POST member

@@ -108,6 +108,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "note_id": str(note.public_id),
         "group_id": str(group.public_id),
         "comparison_id": str(comparison.public_id),
+        "file_format": "json",
         "payment_id": str(payment.public_id),
         "sample_id": str(sample.public_id),
         "position": "0",

@@ -96,7 +96,15 @@ def test_offered_results_are_first_those_of_the_same_version(
 def test_a_group_is_made_and_opens_at_its_comparison(runs: list[Run], member: User, sign_in: SignIn) -> None:
     client = sign_in(member)
     chosen = keys(client, *runs)
-    body = {"results": chosen, "baseline": chosen[1], "name": "Which?", "min_score": "40", "max_drop": "5", "min_coverage": "100 %"}
+    body = {
+        "workspace": str(runs[0].workspace.public_id),
+        "results": chosen,
+        "baseline": chosen[1],
+        "name": "Which?",
+        "min_score": "40",
+        "max_drop": "5",
+        "min_coverage": "100 %",
+    }
     answer = client.post(NEW, body)
     group = ResultGroup.objects.get()
     assert (answer.status_code, answer["Location"]) == (302, f"/evaluations/groups/{group.public_id}/comparison")
@@ -119,7 +127,8 @@ def test_what_cannot_be_made_comes_back_with_the_reason(
 ) -> None:
     client = sign_in(member)
     chosen = keys(client, *runs[:2])
-    body = {"results": chosen[: changed.pop("results", 2)], "baseline": chosen[0], **changed}  # type: ignore[misc]
+    named = str(runs[0].workspace.public_id)
+    body = {"workspace": named, "results": chosen[: changed.pop("results", 2)], "baseline": chosen[0], **changed}  # type: ignore[misc]
     answer = client.post(NEW, body)
     assert (answer.status_code, words in answer.content.decode(), ResultGroup.objects.count()) == (422, True, 0)
 
