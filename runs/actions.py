@@ -13,10 +13,11 @@ from runs import continuing, queries
 from runs.enums import Phase, QuoteStatus
 from runs.events import append_events
 from runs.jobs import HINT_LIFETIME, SWEEP, WORK
-from runs.models import Quote, Run, RunBenchmark
+from runs.models import Quote, Run
 from runs.permissions import can_cancel_run, can_continue_run
 from runs.quoting import build_quote
 from runs.requests import parse_request
+from runs.reusing import check_evidence
 from runs.starting import check_startable, terms_of, write_run
 from workspaces.actors import Actor
 from workspaces.models import Workspace
@@ -71,10 +72,10 @@ def _start_claimed(quote: Quote, *, actor: Actor) -> Run:
         newest = queries.newest_continuation(quote.source_run)
         if newest.pk != quote.source_run.pk:
             raise _continued_already(newest)
-        continuing.check_evidence(quote.source_run)
+    if quote.answers_from is not None:
+        check_evidence(quote.answers_from)
     terms = terms_of(quote)
-    version, rows = check_startable(quote, terms)
-    run = write_run(quote, actor=actor, terms=terms, version=version, rows=rows)
+    run = write_run(quote, actor=actor, terms=terms, startable=check_startable(quote, terms))
     budgets.open_budget(
         quote.workspace,
         source=run.budget_source,
@@ -132,7 +133,7 @@ def continue_run(
     """
     require(can_continue_run(actor, run), "Your role or key may read here, and not continue runs.")
     continuing.check_continuable(run)
-    benchmark = RunBenchmark.objects.select_related("version__benchmark").get(run=run, index=0)
+    parts = continuing.parts_of(run)
     options = continuing.ContinueOptions(
         include_cancelled=include_cancelled,
         retry_unknown=retry_unknown,
@@ -140,19 +141,12 @@ def continue_run(
         accept_duplicate_provider_charges=accept_duplicate_provider_charges,
         accept_left_out=accept_left_out,
     )
-    reuse = continuing.plan_reuse(run, benchmark, options)
+    reuse = continuing.plan_reuse(run, parts, options)
     body = continuing.pinned_request(run)
     body.pop("max_charge_microusd", None)
     if max_charge_microusd is not None:
         body["max_charge_microusd"] = str(max_charge_microusd)
-    quote = build_quote(
-        run.workspace,
-        actor=actor,
-        request=parse_request(body),
-        version=benchmark.version,
-        coverage=continuing.coverage_of(benchmark),
-        reuse=reuse,
-    )
+    quote = build_quote(run.workspace, actor=actor, request=parse_request(body), parts=parts, reuse=reuse)
     quote.name = run.name
     if not dry_run:
         quote.save(force_insert=True)

@@ -1,7 +1,7 @@
 """What the tasks of a quote may cost at the most: one aggregate over their sizes, and the arithmetic of prices on it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
@@ -43,16 +43,18 @@ def sizes_of(version: BenchmarkVersion, ordinals: Sequence[int] | None, price: P
     if ordinals is None or len(ordinals) == version.task_count:
         return _summed(tasks, version.task_count, bounds)
     parts = [_summed(tasks.filter(ordinal__in=ordinals[at : at + PART]), 0, bounds) for at in range(0, len(ordinals), PART)]
+    return replace(combined(parts), tasks=len(ordinals))
+
+
+def combined(sizes: Sequence[PromptSizes]) -> PromptSizes:
+    """The sizes of several rounds of calls as one."""
     return PromptSizes(
-        len(ordinals),
-        sum(part.prompt_bytes for part in parts),
-        sum(part.messages for part in parts),
-        max((part.longest_bytes for part in parts), default=0),
-        max((part.most_messages for part in parts), default=0),
-        tuple(
-            PromptSizes(sum(each.tasks for each in same), sum(each.prompt_bytes for each in same), sum(each.messages for each in same))
-            for same in zip(*(part.above for part in parts), strict=True)
-        ),
+        sum(size.tasks for size in sizes),
+        sum(size.prompt_bytes for size in sizes),
+        sum(size.messages for size in sizes),
+        max((size.longest_bytes for size in sizes), default=0),
+        max((size.most_messages for size in sizes), default=0),
+        tuple(combined(same) for same in zip(*(size.above for size in sizes), strict=True)),
     )
 
 

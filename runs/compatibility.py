@@ -44,13 +44,19 @@ def route_refusal(version: BenchmarkVersion, route: ModelRoute, *, output_limit:
     return None
 
 
-def check_compatible(version: BenchmarkVersion, subject: ResolvedSubject, *, output_limit: int) -> None:
+def check_compatible(version: BenchmarkVersion, subject: ResolvedSubject, *, output_limit: int, attempts: int = 1) -> None:
     """Raise Refused `incompatible_model` (the reason in `details`) where the subject cannot run the version."""
     if subject.recorded is not None and subject.recorded.version_id != version.pk:
         raise Refused(
             "incompatible_model",
             f"The recorded answers {subject.label!r} belong to {subject.recorded.version.profile_id} and answer no other version.",
             details={"model": subject.label, "reason": "recorded_for_another_version"},
+        )
+    if subject.recorded is not None and attempts > 1:
+        raise Refused(
+            "incompatible_model",
+            f"The recorded answers {subject.label!r} hold one answer a task; {attempts} attempts are asked for.",
+            details={"model": subject.label, "reason": "recorded_one_attempt"},
         )
     if subject.kind == SubjectKind.MANAGED and subject.route is not None:
         refusal = route_refusal(version, subject.route, output_limit=output_limit, reasoning=subject.reasoning)

@@ -1,11 +1,10 @@
 """Continuing: which cells of an ended run are kept, and which a new quote works again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.utils import timezone
 
 from common.errors import Conflict, Refused
 from gateway.enums import RERUN_ON_CONTINUE
@@ -13,7 +12,8 @@ from gateway.models import Connection
 from runs import queries
 from runs.enums import RunStatus, SampleStatus, SubjectKind
 from runs.models import Run, RunBenchmark, Sample, Shard, Subject
-from runs.quoting import Coverage, Reuse
+from runs.plans import Coverage, Part, Reuse
+from runs.reusing import check_evidence, expires_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,36 +56,22 @@ def check_continuable(run: Run) -> None:
             )
 
 
-def check_evidence(run: Run) -> None:
-    """Raise Conflict `evidence_expired` where the content of the run's samples is past its retention."""
-    if run.content_expired_at is not None or (run.content_expires_at is not None and run.content_expires_at <= timezone.now()):
-        raise Conflict(
-            "evidence_expired", "The samples of this run are past their retention, so nothing of it can be reused. Start a new run."
-        )
-
-
-def plan_reuse(run: Run, benchmark: RunBenchmark, options: ContinueOptions) -> Reuse:
+def plan_reuse(run: Run, parts: Sequence[Part], options: ContinueOptions) -> Reuse:
     """Which cells are worked again. Raises Conflict `nothing_to_continue`, and Refused where the options do not agree to what it takes."""
     subjects = list(Subject.objects.filter(run=run).order_by("index"))
     finished: dict[int, set[int]] = {subject.pk: set() for subject in subjects}
     retried_errors = 0
-    for subject_id, position, status, code in Sample.objects.filter(run_benchmark=benchmark).values_list(
-        "subject_id", "position", "status", "error_code"
+    for subject_id, position, attempt, status, code in Sample.objects.filter(subject__run=run).values_list(
+        "subject_id", "position", "attempt", "status", "error_code"
     ):
         if status == SampleStatus.ERROR and code in RERUN_ON_CONTINUE:
             retried_errors += 1
         else:
-            finished[subject_id].add(position)
+            finished[subject_id].add(position * run.attempts + attempt - 1)
     unknown = _unknown(subjects)
     left_out = _left_out(unknown, options)
-    pending = [
-        [
-            position
-            for position in range(benchmark.task_count)
-            if position not in finished[subject.pk] and position not in left_out[subject.pk]
-        ]
-        for subject in subjects
-    ]
+    cells = range(sum(part.coverage.count for part in parts) * run.attempts)
+    pending = [[cell for cell in cells if cell not in finished[subject.pk] and cell not in left_out[subject.pk]] for subject in subjects]
     rerun = sum(map(len, pending))
     omitted = sum(map(len, left_out.values()))
     if not rerun and not omitted:
@@ -105,7 +91,6 @@ def plan_reuse(run: Run, benchmark: RunBenchmark, options: ContinueOptions) -> R
         )
     _check_duplicates(subjects, unknown, left_out, options)
     reused = sum(map(len, finished.values()))
-    expires = run.content_expires_at
     document: dict[str, Any] = {
         "source_run": str(run.public_id),
         "reused": reused,
@@ -114,15 +99,22 @@ def plan_reuse(run: Run, benchmark: RunBenchmark, options: ContinueOptions) -> R
         "left_out": [{"reason": "unknown_outcome", "count": omitted}] if omitted else [],
         "saved_response_cells": reused,
         "unknown_retry": sum(len(unknown[subject.pk] - left_out[subject.pk]) for subject in subjects),
-        "evidence_expires_at": expires.isoformat().replace("+00:00", "Z") if expires else None,
+        "evidence_expires_at": expires_document(run),
     }
-    return Reuse(source=run, pending=pending, left_out=[sorted(left_out[subject.pk]) for subject in subjects], document=document)
+    return Reuse(
+        source=run,
+        continues=True,
+        pending=pending,
+        left_out=[sorted(left_out[subject.pk]) for subject in subjects],
+        sources=[subject.index for subject in subjects],
+        document=document,
+    )
 
 
 def _unknown(subjects: Iterable[Subject]) -> dict[int, set[int]]:
     found: dict[int, set[int]] = {subject.pk: set() for subject in subjects}
-    for subject_id, positions in Shard.objects.filter(subject_id__in=found).exclude(unknown=[]).values_list("subject_id", "unknown"):
-        found[subject_id].update(positions)
+    for subject_id, cells in Shard.objects.filter(subject_id__in=found).exclude(unknown=[]).values_list("subject_id", "unknown"):
+        found[subject_id].update(cells)
     return found
 
 
@@ -151,17 +143,25 @@ def _check_duplicates(
         )
 
 
-def coverage_of(benchmark: RunBenchmark) -> Coverage:
-    """The frozen task list of a run, as a quote takes it."""
+def parts_of(run: Run) -> list[Part]:
+    """The benchmarks of a run with their frozen task lists, as a quote takes them."""
+    benchmarks = RunBenchmark.objects.filter(run=run).select_related("version__benchmark").order_by("index")
+    return [Part(each.version, _coverage_of(each), each.output_limit, each.first_position) for each in benchmarks]
+
+
+def _coverage_of(benchmark: RunBenchmark) -> Coverage:
     ordinals = orjson.loads(benchmark.task_ordinals) if benchmark.task_ordinals else None
     return Coverage(benchmark.coverage, benchmark.task_count, ordinals, benchmark.task_list_sha256)
 
 
 def pinned_request(run: Run) -> dict[str, Any]:
-    """The run's own request with its benchmark and models by ID: a name may mean another one by now."""
-    named = ("benchmark", "model", "reasoning")
-    request = {key: value for key, value in run.quote.request_document.items() if key not in named}
-    request["selection"] = {"profile_ids": [run.quote.plan_document["benchmark"]["profile_id"]]}
+    """The run's own request with its benchmarks and models by ID: a name may mean another one by now."""
+    named = ("benchmark", "model", "reasoning", "reuse_from")
+    asked = run.quote.request_document
+    request = {key: value for key, value in asked.items() if key not in named}
+    request["selection"] = {"profile_ids": [each["profile_id"] for each in run.quote.plan_document["benchmarks"]]}
+    if weights := (asked.get("selection") or {}).get("weights"):
+        request["selection"]["weights"] = weights
     subjects = Subject.objects.filter(run=run).select_related("route", "connection", "recorded_model").order_by("index")
     request["subjects"] = [_pinned_subject(subject) for subject in subjects]
     return request

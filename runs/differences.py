@@ -164,7 +164,7 @@ def _output_format(run: Run) -> str:
 
 def _is_once(*runs: Run) -> bool:
     """Whether each run asked each task once, so that a value is right or wrong."""
-    return all(comparisons.attempts_of(run) == 1 for run in runs)
+    return all(run.attempts == 1 for run in runs)
 
 
 def _paired(
@@ -183,5 +183,5 @@ def _paired(
     if a.size:
         metric = ACCURACY if is_once else replace(ACCURACY, is_binary=False)
         difference = estimate_difference(a, b, metric, Clusters.of([clusters[place] for place in here]) if clusters else None)
-    first, first_then = (getattr(each, "first_position", 0) for each in (benchmark, earlier.benchmark))
+    first, first_then = (each.first_position for each in (benchmark, earlier.benchmark))
     return Paired(here + first, there + first_then, a - b, difference)

@@ -12,18 +12,25 @@ from billing import queries as billing
 from billing.models import Budget
 from catalog.enums import ExportPolicy
 from catalog.graders import compile_grader
+from catalog.models import BenchmarkVersion
 from catalog.queries import manifest_of
 from catalog.rendering import render_messages
 from gateway.models import Call
 from runs import queries
 from runs.enums import TERMINAL, Phase, QuoteStatus, SampleStatus, SubjectKind
 from runs.models import Event, Quote, ResultVersion, Run, Sample, Subject
-from runs.quoting import benchmark_document
+from runs.plans import benchmark_document, summed_coverage
 
 
 def instant(value: datetime | None) -> str | None:
     """RFC 3339 in UTC with a Z; None for none."""
     return None if value is None else value.isoformat().replace("+00:00", "Z")
+
+
+def title_of(run: Run) -> str:
+    """The run's name, else that of its benchmark, else how many benchmarks it has."""
+    names = [benchmark.version.benchmark.name for benchmark in run.benchmarks.all()]
+    return run.name or (names[0] if len(names) == 1 else f"{len(names)} benchmarks")
 
 
 def quote_document(quote: Quote) -> dict[str, Any]:
@@ -66,8 +73,11 @@ def run_document(run: Run, budget: Budget | None = None) -> dict[str, Any]:
         "deadline_at": instant(run.deadline_at),
         "workspace_id": str(run.workspace.public_id),
         "benchmark": named[0] if len(named) == 1 else None,
-        "benchmarks": named,
-        "coverage": benchmarks[0].coverage if benchmarks else None,
+        "benchmarks": [
+            {**name, "coverage": each.coverage, "output_limit": each.output_limit} for name, each in zip(named, benchmarks, strict=True)
+        ],
+        "coverage": summed_coverage([each.coverage for each in benchmarks]),
+        "attempts_per_task": run.attempts,
         "request": run.quote.request_document,
         "metadata": run.metadata,
         "quote_id": str(run.quote.public_id),
@@ -152,13 +162,35 @@ def result_document(result: ResultVersion) -> dict[str, Any]:
     return {**document, "sha256": result.sha256}
 
 
-def compare_document(run: Run) -> dict[str, Any]:
-    """The comparison of the newest run that continues this one (it names the run compared). Raises `ResultVersion.DoesNotExist` before
-    its end.
+def parts_of_result(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The result as one document for each of its benchmarks: the models' figures on it, and its coverage."""
+    return [
+        {
+            **document,
+            "benchmark": benchmark,
+            "coverage": benchmark.get("coverage") or document["coverage"],
+            "subjects": [subject for subject in document["subjects"] if subject["benchmark_index"] == index],
+        }
+        for index, benchmark in enumerate(document["benchmarks"])
+    ]
+
+
+def comparisons_of(result: ResultVersion) -> list[dict[str, Any]]:
+    """The frozen comparisons of a result, one for each benchmark in the run's order."""
+    found: Any = orjson.loads(result.comparison) if result.comparison else []
+    return [found] if isinstance(found, dict) else found  # of a time when a run had one benchmark
+
+
+def compare_document(run: Run, profile_id: str | None = None) -> dict[str, Any]:
+    """The comparison on a benchmark of the newest run that continues this one (it names the run compared); on the first one without a name.
+
+    Raises `ResultVersion.DoesNotExist` before its end, `BenchmarkVersion.DoesNotExist` for a benchmark that the run does not have.
     """
-    result = queries.get_result(queries.newest_continuation(run))
-    document: dict[str, Any] = orjson.loads(result.comparison)
-    return document
+    comparisons = comparisons_of(queries.get_result(queries.newest_continuation(run)))
+    found = next((each for each in comparisons if profile_id in (None, each["profile_id"])), None)
+    if found is None:
+        raise BenchmarkVersion.DoesNotExist
+    return found
 
 
 def sample_row(sample: Sample) -> dict[str, Any]:

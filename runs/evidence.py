@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median_high
 from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from catalog.models import BenchmarkVersion
 from runs.enums import Phase, SampleStatus, SubjectKind
@@ -30,8 +30,6 @@ _READ = (
     "fee_percent",
     "connection_id",
     "connection_revision",
-    "planned",
-    "processed",
 )
 
 
@@ -71,8 +69,14 @@ def _earlier_subjects(workspace: Workspace, version: BenchmarkVersion, subjects:
         return {}
     newest = list(Run.objects.filter(workspace=workspace, phase=Phase.DONE).order_by("-id").values_list("pk", flat=True)[:LOOK_BACK])
     rows = (
-        Subject.objects.filter(Q(route_id__in=routes) | Q(connection_id__in=links), run_id__in=newest, run_benchmark__version=version)
+        Subject.objects.filter(Q(route_id__in=routes) | Q(connection_id__in=links), run_id__in=newest, run__benchmarks__version=version)
         .filter(graded__gt=0)
+        .annotate(
+            part=F("run__benchmarks__id"),
+            first=F("run__benchmarks__first_position"),
+            tasks=F("run__benchmarks__task_count"),
+            cells=F("run__benchmarks__task_count") * F("run__attempts"),
+        )
         .order_by("-run_id", "index")
         .only(*_READ)
     )
@@ -98,11 +102,12 @@ def _spent(rows: Iterable[Subject]) -> list[tuple[int, Spent]]:
     """Tasks with the key of their subject: of the newest first, each read whole or evenly spread, until there are enough."""
     wanted, left = Q(), MOST_SAMPLES
     for row in rows:
-        if row.processed <= left:
-            wanted |= Q(subject=row)
-            left -= row.processed
+        if row.cells <= left:
+            wanted |= Q(subject=row, run_benchmark=row.part)
+            left -= row.cells
         else:
-            wanted |= Q(subject=row, position__in=range(0, row.planned, -(-row.planned // left)))
+            spread = range(row.first, row.first + row.tasks, -(-row.cells // left))
+            wanted |= Q(subject=row, run_benchmark=row.part, position__in=spread)
             left = 0
         if not left:
             break

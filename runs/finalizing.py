@@ -11,11 +11,10 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, Sum
+from django.db.models import ExpressionWrapper, F, IntegerField, Q, QuerySet, Sum
 from django.utils import timezone
 
 from billing.budgets import Charge, close_budget
-from catalog.models import BenchmarkVersion
 from catalog.queries import manifest_of
 from common.canonical import canonical_json, freeze
 from gateway.recorded import recorded_words
@@ -24,8 +23,8 @@ from runs.engine.store import DUPLICATE_CHARGE
 from runs.enums import InterruptionReason, Phase, RunStatus, SubjectKind, SubjectStatus
 from runs.events import append_events
 from runs.models import ResultVersion, Run, RunBenchmark, Sample, Subject
-from runs.quoting import benchmark_document
-from runs.results import SAMPLE_COLUMNS, ResultInputs, Samples, SubjectInputs, Usage, build_result
+from runs.plans import benchmark_document
+from runs.results import SAMPLE_COLUMNS, ResultInputs, Samples, SubjectInputs, Usage, build_results
 from runs.signals import run_ended
 from runs.strata import strata
 
@@ -53,12 +52,8 @@ class _Parts:
     """A run with what its result is computed from."""
 
     run: Run
-    benchmark: RunBenchmark
-    version: BenchmarkVersion
     subjects: list[Subject]
-    columns: list[Samples]
-    groups: list[str]
-    clusters: list[str]
+    benchmarks: list[RunBenchmark]
 
 
 def finalize_run(run_id: int) -> ResultVersion | None:
@@ -68,8 +63,8 @@ def finalize_run(run_id: int) -> ResultVersion | None:
     parts = _read(run_id)
     status, interruption = _end_state(parts)
     # The result is computed outside the transaction: nothing about the run's samples changes any more.
-    inputs = _result_inputs(parts, status)
-    document, comparison = build_result(inputs), compare(inputs_of(inputs))
+    inputs = [_result_inputs(parts, benchmark, status) for benchmark in parts.benchmarks]
+    document, comparisons = build_results(inputs, weights_of(parts.run)), [compare(inputs_of(each)) for each in inputs]
     text, sha256 = freeze(document)
     with transaction.atomic():
         subjects = Subject.objects.filter(run=run_id)
@@ -78,7 +73,7 @@ def finalize_run(run_id: int) -> ResultVersion | None:
         if run.phase != Phase.FINALIZING:
             return None
         subjects.filter(status__in=[SubjectStatus.RUNNING, SubjectStatus.WAITING]).update(status=SubjectStatus.DONE, waiting_since=None)
-        result = ResultVersion.objects.create(run=run, number=1, document=text, sha256=sha256, comparison=canonical_json(comparison))
+        result = ResultVersion.objects.create(run=run, number=1, document=text, sha256=sha256, comparison=canonical_json(comparisons))
         run.status, run.phase, run.interruption = status, Phase.DONE, interruption
         run.ended_at = timezone.now()
         run.content_expires_at = run.ended_at + timedelta(days=run.quote.retention_days)
@@ -114,12 +109,14 @@ def _charge(run: Run, subject: Subject) -> Charge:
 
 def _read(run_id: int) -> _Parts:
     run = Run.objects.select_related("quote", "workspace").get(pk=run_id)
-    benchmark = RunBenchmark.objects.select_related("version__benchmark").get(run=run, index=0)
+    benchmarks = list(RunBenchmark.objects.filter(run=run).select_related("version__benchmark").order_by("index"))
     subjects = list(Subject.objects.filter(run=run).select_related("route", "connection", "recorded_model").order_by("index"))
-    columns = [Samples.of(Sample.objects.filter(subject=subject).values_list(*SAMPLE_COLUMNS)) for subject in subjects]
-    version = benchmark.version
-    groups, clusters = strata(benchmark)
-    return _Parts(run, benchmark, version, subjects, columns, groups, clusters)
+    return _Parts(run, subjects, benchmarks)
+
+
+def weights_of(run: Run) -> list[float] | None:
+    """The weights of the run's benchmarks in a composite score, where some were stated."""
+    return run.quote.plan_document.get("weights")
 
 
 def _end_state(parts: _Parts) -> tuple[RunStatus, dict[str, Any] | None]:
@@ -145,36 +142,43 @@ def _end_state(parts: _Parts) -> tuple[RunStatus, dict[str, Any] | None]:
     return RunStatus.PARTIAL, interruption
 
 
-def _result_inputs(parts: _Parts, status: RunStatus) -> ResultInputs:
+def _result_inputs(parts: _Parts, benchmark: RunBenchmark, status: RunStatus) -> ResultInputs:
     run = parts.run
+    groups, clusters = strata(benchmark)
     return ResultInputs(
         run_id=str(run.public_id),
         version=1,
         status=status.value,
-        benchmark=benchmark_document(parts.version),
-        task_count=parts.benchmark.task_count,
-        population=parts.version.task_count,
-        subjects=[_subject_inputs(subject, columns) for subject, columns in zip(parts.subjects, parts.columns, strict=True)],
-        groups=parts.groups,
-        clusters=parts.clusters,
-        notices=_notices(parts),
+        benchmark=benchmark_document(benchmark.version),
+        task_count=benchmark.task_count,
+        population=benchmark.version.task_count,
+        subjects=[_subject_inputs(subject, benchmark) for subject in parts.subjects],
+        attempts=run.attempts,
+        groups=groups,
+        clusters=clusters,
+        output_limit=benchmark.output_limit,
+        notices=_notices(parts, benchmark),
     )
 
 
-def _subject_inputs(subject: Subject, columns: Samples) -> SubjectInputs:
-    sums = Sample.objects.filter(subject=subject).aggregate(
+def _subject_inputs(subject: Subject, benchmark: RunBenchmark) -> SubjectInputs:
+    samples = Sample.objects.filter(subject=subject, run_benchmark=benchmark)
+    sums = samples.aggregate(
         input=Sum("input_tokens"),
         cached=Sum("cached_input_tokens"),
         output=Sum("output_tokens"),
         reasoning=Sum("reasoning_tokens"),
         estimated=Sum("estimated_calls"),
+        usage=Sum("usage_microusd"),
+        fee=Sum("fee_microusd"),
         reused_usage=Sum("origin__usage_microusd"),
         reused_fee=Sum("origin__fee_microusd"),
     )
     return SubjectInputs(
         index=subject.index,
         label=subject.label,
-        samples=columns,
+        benchmark_index=benchmark.index,
+        samples=read_samples(samples, benchmark),
         usage=Usage(
             input_tokens=sums["input"] or 0,
             cached_input_tokens=sums["cached"] or 0,
@@ -182,8 +186,8 @@ def _subject_inputs(subject: Subject, columns: Samples) -> SubjectInputs:
             reasoning_tokens=sums["reasoning"] or 0,
             estimated_calls=sums["estimated"] or 0,
         ),
-        usage_microusd=subject.usage_microusd,
-        fee_microusd=subject.fee_microusd,
+        usage_microusd=sums["usage"] or 0,
+        fee_microusd=sums["fee"] or 0,
         stopped=subject.stopped_code,
         external_charges=subject.kind in {SubjectKind.CONNECTION, SubjectKind.RECORDED},
         kind=subject.kind,
@@ -191,22 +195,34 @@ def _subject_inputs(subject: Subject, columns: Samples) -> SubjectInputs:
     )
 
 
-def _notices(parts: _Parts) -> list[str]:
+def read_samples(samples: QuerySet[Sample], benchmark: RunBenchmark) -> Samples:
+    """Samples of one subject on a benchmark as columns, with their tasks' places in it."""
+    place = ExpressionWrapper(F("position") - benchmark.first_position, output_field=IntegerField())
+    return Samples.of(samples.annotate(place=place).values_list("place", *SAMPLE_COLUMNS[1:]))
+
+
+def _notices(parts: _Parts, benchmark: RunBenchmark) -> list[str]:
     """What a reader must know beside the figures: licence, rights, grader, comparability, and what happened on the way."""
-    manifest = manifest_of(parts.version)
-    notices = [f"Licence of the data: {parts.version.license}."]
+    version, manifest = benchmark.version, manifest_of(benchmark.version)
+    of = f" of {version.profile_id}" if len(parts.benchmarks) > 1 else ""
+    notices = [f"Licence of the data{of}: {version.license}."]
     rights = manifest.get("rights")
     if rights:
         notices.append(str(rights.get("statement", "")))
     notices.append(f"Scored by an EvalRouter built-in grader. {manifest['delivery']['grader']}")
-    notices.append(f"Comparable only with other runs of {parts.version.profile_id}.")
-    if parts.benchmark.output_limit != parts.version.max_output_tokens:
+    notices.append(f"Comparable only with other runs of {version.profile_id}.")
+    if benchmark.output_limit != version.max_output_tokens:
         notices.append(
-            f"Answers were cut at {parts.benchmark.output_limit:,} tokens; the version's own limit is "
-            f"{parts.version.max_output_tokens:,}. Not comparable with runs at that limit."
+            f"Answers{of} were cut at {benchmark.output_limit:,} tokens; the version's own limit is "
+            f"{version.max_output_tokens:,}. Not comparable with runs at that limit."
         )
+    reuse = parts.run.quote.plan_document.get("reuse")
+    if reuse:
+        notices.append(f"{reuse['reused']:,} answers were taken over from run {reuse['source_run']}, where they were charged.")
+        if reuse["lower_limit"]:
+            notices.append(f"Answers that a limit of {reuse['lower_limit']:,} tokens did not cut were kept as they were.")
     for subject in parts.subjects:
-        notices.extend(_subject_notices(subject))
+        notices.extend(_subject_notices(subject, benchmark))
     return [notice for notice in notices if notice]
 
 
@@ -224,7 +240,7 @@ def _asked_model(subject: Subject) -> str:
     return ""
 
 
-def _subject_notices(subject: Subject) -> list[str]:
+def _subject_notices(subject: Subject, benchmark: RunBenchmark) -> list[str]:
     notices = []
     for note in subject.notes:
         kind, _, name = note.partition(":")
@@ -234,9 +250,9 @@ def _subject_notices(subject: Subject) -> list[str]:
         notices.append(f"{subject.label}: the provider served several models during the run: {', '.join(subject.served_models)}.")
     elif asked and subject.served_models and subject.served_models != [asked]:
         notices.append(f"{subject.label}: asked for {asked}, the provider answered as {subject.served_models[0]}.")
-    if subject.truncated:
-        cut = "1 answer was" if subject.truncated == 1 else f"{subject.truncated:,} answers were"
-        notices.append(f"{subject.label}: {cut} cut at the output limit of {subject.output_limit:,} tokens.")
+    if truncated := subject.tallies.get(str(benchmark.pk), {}).get("truncated", 0):
+        cut = "1 answer was" if truncated == 1 else f"{truncated:,} answers were"
+        notices.append(f"{subject.label}: {cut} cut at the output limit of {benchmark.output_limit:,} tokens.")
     if subject.kind == SubjectKind.BASELINE:
         notices.append(f"{subject.label} is a baseline, not a model: it answers without reading the question.")
     if subject.recorded_model is not None:

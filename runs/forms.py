@@ -37,7 +37,7 @@ STEP_FIELDS = {
 FIELD_OF_REFUSAL = {
     "benchmark_not_found": "benchmark",
     "ambiguous_benchmark": "benchmark",
-    "several_benchmarks_unsupported": "benchmark",
+    "benchmark_named_twice": "benchmark",
     "version_retired": "benchmark",
     "model_not_found": "subjects",
     "ambiguous_model": "subjects",

@@ -77,7 +77,8 @@ def item_health(workspace: Workspace, version: BenchmarkVersion) -> ItemHealth |
     subjects = _newest(workspace, version)
     if len(subjects) < MIN_MODELS:
         return None
-    rows = Sample.objects.filter(subject__in=[subject.pk for subject in subjects], status=SampleStatus.GRADED, attempt=1).values_list(
+    answers_of = Sample.objects.filter(subject__in=[subject.pk for subject in subjects], run_benchmark__version=version, attempt=1)
+    rows = answers_of.filter(status=SampleStatus.GRADED).values_list(
         "task__ordinal", "task__task_id", "subject_id", "position", "subject__run__public_id", "correct", "is_unreadable", "extracted"
     )
     items: dict[int, _Answers] = {}
@@ -95,7 +96,7 @@ def item_health(workspace: Workspace, version: BenchmarkVersion) -> ItemHealth |
 
 def _newest(workspace: Workspace, version: BenchmarkVersion) -> list[Subject]:
     """The newest finished subject of each model, while their samples are few enough to be read."""
-    finished = Subject.objects.filter(run__workspace=workspace, run_benchmark__version=version, status=SubjectStatus.DONE)
+    finished = Subject.objects.filter(run__workspace=workspace, run__benchmarks__version=version, status=SubjectStatus.DONE)
     found: dict[str, Subject] = {}
     samples = 0
     for subject in finished.exclude(kind=SubjectKind.BASELINE).order_by("-pk")[: 10 * MAX_MODELS]:

@@ -241,8 +241,7 @@ def empty_answers_today(workspace: Workspace) -> int:
 def benchmark_at(run: Run, position: int) -> RunBenchmark:
     """The benchmark of the run that the task at a position belongs to. Raises `RunBenchmark.DoesNotExist`."""
     for benchmark in run.benchmarks.all():
-        first = getattr(benchmark, "first_position", 0)
-        if first <= position < first + benchmark.task_count:
+        if position in benchmark.positions:
             return benchmark
     raise RunBenchmark.DoesNotExist
 
@@ -250,7 +249,7 @@ def benchmark_at(run: Run, position: int) -> RunBenchmark:
 def task_at(run: Run, position: int) -> Task:
     """The task at a position of the run's list, with its content. Raises `DoesNotExist`."""
     benchmark = RunBenchmark.objects.get(pk=benchmark_at(run, position).pk)  # with its list of tasks
-    ordinal = benchmark.ordinals()[position - getattr(benchmark, "first_position", 0)]
+    ordinal = benchmark.ordinals()[position - benchmark.first_position]
     return Task.objects.select_related("content", "version").get(version=benchmark.version_id, ordinal=ordinal)
 
 

@@ -1,9 +1,7 @@
-"""Quoting: from a request to a frozen plan and its price. No model is called and no prompt is rendered; costs are one SUM."""
+"""Quoting: from a request to a frozen plan and its price. No model is called and no prompt is rendered; costs are sums over sizes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -11,85 +9,51 @@ from django.utils import timezone
 
 from catalog.models import BenchmarkVersion, Task
 from catalog.queries import manifest_of
-from catalog.rates import plain_decimal, rates_document
+from catalog.rates import plain_decimal
 from common.canonical import canonical_json, freeze, sha256_text
 from common.errors import Conflict, Refused
 from gateway.metering import Price
 from runs import queries
-from runs.bounding import ceiling_of, least_of, sizes_of
+from runs.bounding import PromptSizes, ceiling_of, combined, least_of, sizes_of
 from runs.compatibility import check_compatible
 from runs.enums import CoverageMode, SubjectKind
-from runs.evidence import cost_evidence
-from runs.models import Quote, Run
-from runs.recordings import answers_of, recorded_warnings
+from runs.models import Quote
+from runs.plans import Costs, Coverage, Part, Reuse, plan_document
 from runs.requests import CoverageRequest, QuoteRequest
-from runs.resolving import ResolvedSubject, check_quotable, resolve_subjects, resolve_version
+from runs.resolving import ResolvedSubject, check_quotable, resolve_subjects, resolve_versions
+from runs.reusing import plan_reuse_of
 from runs.sampling import Candidate, draw, task_list_sha256
-from runs.statistics import smallest_difference
 from workspaces.actors import Actor
 from workspaces.models import Workspace
 
-ASSUMED_DISAGREEMENT = 0.2
-"""The share of tasks on which two models are assumed to differ before there is data (STATISTICS.md)."""
-TRIES_A_CALL = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """The frozen task list: `ordinals` in working order, None for all tasks in their own order."""
-
-    document: dict[str, Any]
-    count: int
-    ordinals: list[int] | None
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reuse:
-    """Cells that a continuation takes from its source, and those it leaves to be worked: positions by subject index."""
-
-    source: Run
-    pending: list[list[int]]
-    left_out: list[list[int]]
-    """Cells of unknown outcome that nobody agreed to run again: neither taken nor worked."""
-    document: dict[str, Any]
+TERMS = "evalrouter.terms.v2"
+"""The schema of what starting reads."""
 
 
 def build_quote(
-    workspace: Workspace,
-    *,
-    actor: Actor,
-    request: QuoteRequest,
-    version: BenchmarkVersion | None = None,
-    coverage: Coverage | None = None,
-    reuse: Reuse | None = None,
+    workspace: Workspace, *, actor: Actor, request: QuoteRequest, parts: Sequence[Part] | None = None, reuse: Reuse | None = None
 ) -> Quote:
-    """The quote of a request, unsaved. `version`, `coverage` and `reuse` are given by a continuation, which keeps its source's tasks.
+    """The quote of a request, unsaved. `parts` and `reuse` are given by a continuation, which keeps its source's tasks.
 
     Raises Refused with the codes of API.md.
     """
-    if version is None:
-        version = resolve_version(workspace, request)
+    if parts is None:
+        parts = _parts(resolve_versions(workspace, request), request)
     else:
-        check_quotable(version)
-    manifest = manifest_of(version)
-    subjects = resolve_subjects(workspace, request, version)
-    output_limit = request.max_output_tokens or version.max_output_tokens
-    for subject in subjects:
-        check_compatible(version, subject, output_limit=output_limit)
-    if (
-        any(subject.kind == SubjectKind.MANAGED for subject in subjects)
-        and queries.empty_answers_today(workspace) >= settings.EMPTY_ANSWERS_UNCHARGED_A_DAY
-    ):
-        raise Conflict(
-            "empty_answer_allowance",
-            "Too many empty answers today were not charged for. Quote managed models again tomorrow (UTC), or use a connection.",
-        )
-    coverage = coverage or freeze_coverage(version, request.coverage)
-    worked = [_ordinals(coverage, reuse.pending[index] if reuse else None) for index in range(len(subjects))]
-    sizes = [sizes_of(version, ordinals, subject.price) for ordinals, subject in zip(worked, subjects, strict=True)]
-    ceiling = sum(ceiling_of(size, subject.price, output_limit) for size, subject in zip(sizes, subjects, strict=True))
-    minimum = max((least_of(size, subject.price, output_limit) for size, subject in zip(sizes, subjects, strict=True)), default=0)
+        for part in parts:
+            check_quotable(part.version)
+    subjects = resolve_subjects(workspace, request, parts[0].version)
+    for part in parts:
+        for subject in subjects:
+            check_compatible(part.version, subject, output_limit=part.output_limit, attempts=request.attempts)
+    _check_allowance(workspace, subjects)
+    if request.reuse_from is not None:
+        reuse = plan_reuse_of(workspace, request.reuse_from, parts, subjects, request.attempts)
+    costs = [
+        _costs(part, [_worked(part, request.attempts, reuse, index) for index in range(len(subjects))], subjects, request.attempts)
+        for part in parts
+    ]
+    ceiling, minimum = sum(each.ceiling for each in costs), max(each.minimum for each in costs)
     cap = request.cap_microusd
     if cap is not None and cap < minimum:
         raise Refused(
@@ -98,10 +62,7 @@ def build_quote(
             details={"minimum_cap_microusd": str(minimum)},
         )
     now = timezone.now()
-    plan = _plan(
-        workspace, request, version, manifest, subjects, coverage, output_limit, ceiling, minimum, reuse, [size.tasks for size in sizes]
-    )
-    plan_text, sha256 = freeze(plan)
+    plan_text, sha256 = freeze(plan_document(workspace, request, parts, subjects, costs, reuse))
     return Quote(
         workspace=workspace,
         created_by=actor.user,
@@ -110,16 +71,38 @@ def build_quote(
         request=canonical_json(request.document),
         plan=plan_text,
         sha256=sha256,
-        terms=canonical_json(_terms(version, subjects, coverage, output_limit, request, reuse)),
+        terms=canonical_json(_terms(parts, subjects, request, reuse)),
         cap_microusd=cap,
         ceiling_microusd=ceiling,
         minimum_cap_microusd=minimum,
         price_version=sha256_text(canonical_json([_stated(subject.price) for subject in subjects]))[:16],
         retention_days=settings.SAMPLES_RETENTION_DAYS,
-        source_run=reuse.source if reuse else None,
+        source_run=reuse.source if reuse and reuse.continues else None,
+        reused_run=reuse.source if reuse and not reuse.continues else None,
         created_at=now,
         expires_at=now + timedelta(seconds=settings.QUOTE_LIFETIME_SECONDS),
     )
+
+
+def _check_allowance(workspace: Workspace, subjects: Sequence[ResolvedSubject]) -> None:
+    if (
+        any(subject.kind == SubjectKind.MANAGED for subject in subjects)
+        and queries.empty_answers_today(workspace) >= settings.EMPTY_ANSWERS_UNCHARGED_A_DAY
+    ):
+        raise Conflict(
+            "empty_answer_allowance",
+            "Too many empty answers today were not charged for. Quote managed models again tomorrow (UTC), or use a connection.",
+        )
+
+
+def _parts(versions: Sequence[BenchmarkVersion], request: QuoteRequest) -> list[Part]:
+    parts: list[Part] = []
+    for version in versions:
+        first = parts[-1].first_position + parts[-1].coverage.count if parts else 0
+        parts.append(
+            Part(version, freeze_coverage(version, request.coverage), request.max_output_tokens or version.max_output_tokens, first)
+        )
+    return parts
 
 
 def freeze_coverage(version: BenchmarkVersion, asked: CoverageRequest) -> Coverage:
@@ -151,7 +134,7 @@ def freeze_coverage(version: BenchmarkVersion, asked: CoverageRequest) -> Covera
             "sample_too_large",
             f"{version.profile_id} has {population:,} tasks; a sample of {asked.sample_count:,} is larger. "
             "Ask for fewer, or for full coverage.",
-            details={"population": population},
+            details={"population": population, "profile_id": version.profile_id},
         )  # fmt: skip
     rows = Task.objects.filter(version=version).order_by("ordinal").values_list("ordinal", "task_id", "group")
     candidates = [Candidate(*row) for row in rows]
@@ -160,11 +143,33 @@ def freeze_coverage(version: BenchmarkVersion, asked: CoverageRequest) -> Covera
     return Coverage(document, asked.sample_count, ordinals, task_list_sha256([candidates[ordinal].task_id for ordinal in ordinals]))
 
 
-def _ordinals(coverage: Coverage, pending: Sequence[int] | None) -> Sequence[int] | None:
-    """The tasks that one subject is to work; None for all."""
-    if pending is None:
-        return coverage.ordinals
-    return pending if coverage.ordinals is None else [coverage.ordinals[position] for position in pending]
+def _worked(part: Part, attempts: int, reuse: Reuse | None, index: int) -> list[list[int]] | None:
+    """The task ordinals that a subject is to be asked at each of its attempts; None for all tasks at all of them."""
+    if reuse is None:
+        return None
+    asked: list[list[int]] = [[] for _ in range(attempts)]
+    for cell in reuse.pending[index]:
+        position, attempt = divmod(cell, attempts)
+        if position in part.positions:
+            place = position - part.first_position
+            asked[attempt].append(place if part.coverage.ordinals is None else part.coverage.ordinals[place])
+    return asked
+
+
+def _costs(part: Part, worked: Sequence[list[list[int]] | None], subjects: Sequence[ResolvedSubject], attempts: int) -> Costs:
+    """What a benchmark may cost: for each subject its attempts' sizes, whose sum and largest one decide."""
+    sizes: list[PromptSizes] = []
+    for asked, subject in zip(worked, subjects, strict=True):
+        if asked is None:
+            sizes.append(combined([sizes_of(part.version, part.coverage.ordinals, subject.price)] * attempts))
+        else:
+            sizes.append(combined([sizes_of(part.version, ordinals, subject.price) for ordinals in asked]))
+    priced = list(zip(sizes, subjects, strict=True))
+    return Costs(
+        calls=[size.tasks for size in sizes],
+        ceiling=sum(ceiling_of(size, subject.price, part.output_limit) for size, subject in priced),
+        minimum=max((least_of(size, subject.price, part.output_limit) for size, subject in priced), default=0),
+    )
 
 
 def _stated(price: Price) -> list[str]:
@@ -175,157 +180,28 @@ def _stated(price: Price) -> list[str]:
     ]
 
 
-def benchmark_document(version: BenchmarkVersion) -> dict[str, Any]:
-    """A version as quotes, runs and results name it."""
-    return {
-        "profile_id": version.profile_id,
-        "slug": version.benchmark.slug,
-        "version": version.number,
-        "name": version.benchmark.name,
-        "capability": version.capability,
-        "private": version.benchmark.is_private,
-    }
-
-
-def _plan(
-    workspace: Workspace,
-    request: QuoteRequest,
-    version: BenchmarkVersion,
-    manifest: dict[str, Any],
-    subjects: list[ResolvedSubject],
-    coverage: Coverage,
-    output_limit: int,
-    ceiling: int,
-    minimum: int,
-    reuse: Reuse | None,
-    asked: list[int],
-) -> dict[str, Any]:
-    benchmark = benchmark_document(version)
-    fee = max((subject.price.fee_percent for subject in subjects), default=Decimal(0))
-    answers = answers_of(subjects, coverage.ordinals)
-    return {
-        "benchmark": benchmark,
-        "benchmarks": [benchmark],
-        "coverage": coverage.document,
-        "task_list_sha256": coverage.sha256,
-        "subjects": [_subject_document(index, subject, output_limit, answers[index]) for index, subject in enumerate(subjects)],
-        "total_tasks": coverage.count,
-        "attempts_per_task": 1,
-        "concurrency": request.concurrency,
-        "pricing": {"platform_fee_percent": plain_decimal(fee), "minimum_cap_microusd": str(minimum), "ceiling_microusd": str(ceiling)},
-        "resolution": {
-            "smallest_difference": round(smallest_difference(coverage.count, ASSUMED_DISAGREEMENT), 4),
-            "assumed_disagreement": ASSUMED_DISAGREEMENT,
-        },
-        "evidence": cost_evidence(workspace, version, subjects, asked),
-        "delivery": {
-            **manifest["delivery"],
-            "output_limit": output_limit,
-            "few_shot": manifest.get("few_shot", 0),
-            "attempts": 1,
-            "tries": f"Up to {TRIES_A_CALL} tries a call where the provider fails; only the try that answers is charged.",
-        },
-        "continuation": reuse.document if reuse else None,
-        "warnings": [
-            *_warnings(version, manifest, subjects, output_limit, coverage),
-            *recorded_warnings(subjects, answers, coverage.count),
-        ],
-    }
-
-
-def _subject_document(index: int, subject: ResolvedSubject, output_limit: int, answers: int | None) -> dict[str, Any]:
-    """`answers` is how many of the tasks a recorded model has an answer to; None for every other kind."""
-    return {
-        "index": index,
-        "label": subject.label,
-        "model": subject.reference() if answers is None else {**subject.reference(), "answers": answers},
-        "external_charges": subject.kind == SubjectKind.CONNECTION,
-        "pricing": rates_document(subject.rate),
-        "reasoning": {
-            "effort": subject.reasoning.get("effort"),
-            "budget_tokens": subject.reasoning.get("budget_tokens"),
-            "source": subject.reasoning_source,
-        },
-        "output_limit": output_limit,
-        "cap_share_microusd": None,
-    }
-
-
-def _warnings(
-    version: BenchmarkVersion, manifest: dict[str, Any], subjects: list[ResolvedSubject], output_limit: int, coverage: Coverage
-) -> list[dict[str, str]]:
-    found = []
-    external = [subject.label for subject in subjects if subject.kind == SubjectKind.CONNECTION]
-    if external:
-        found.append(
-            (
-                "external_charges",
-                f"{', '.join(external)}: calls go to your own endpoint, whose provider may bill you. EvalRouter charges nothing for "
-                f"them, and the cap does not limit that bill.",
-            )
-        )
-    if output_limit != version.max_output_tokens:
-        found.append(
-            (
-                "output_limit_differs",
-                f"Answers are cut at {output_limit:,} tokens instead of the version's {version.max_output_tokens:,}: results are not "
-                f"compared with runs at another limit.",
-            )
-        )
-    if coverage.count < coverage.document["population"]:
-        found.append(
-            (
-                "not_full_coverage",
-                f"{coverage.count:,} of {coverage.document['population']:,} tasks: a result on a part is not the benchmark's full score.",
-            )
-        )
-    if version.benchmark.is_private:
-        delivery = manifest["delivery"]
-        found.append(
-            (
-                "private_benchmark_delivery",
-                f"The models receive: {_joined(delivery['receives'])} They never receive: {_joined(delivery['never_receives'])} Graded "
-                f"by: {delivery['grader']}",
-            )
-        )
-    if any(subject.kind == SubjectKind.BASELINE for subject in subjects):
-        found.append(
-            (
-                "baseline_subject",
-                "A baseline is no model: it answers without reading the question and shows the benchmark's floor. It reads the "
-                "reference answers' distribution.",
-            )
-        )
-    return [{"code": code, "message": message} for code, message in found]
-
-
-def _joined(sentences: Sequence[str]) -> str:
-    """Sentences as one."""
-    return "; ".join(sentence.removesuffix(".") for sentence in sentences) + "."
-
-
-def _terms(
-    version: BenchmarkVersion,
-    subjects: list[ResolvedSubject],
-    coverage: Coverage,
-    output_limit: int,
-    request: QuoteRequest,
-    reuse: Reuse | None,
-) -> dict[str, Any]:
+def _terms(parts: Sequence[Part], subjects: list[ResolvedSubject], request: QuoteRequest, reuse: Reuse | None) -> dict[str, Any]:
     """What starting needs beside the public plan. Rates and connections are named by public ID and revision, tasks by ordinal."""
     return {
-        "schema": "evalrouter.terms.v1",
-        "profile_id": version.profile_id,
-        "version_sha256": version.sha256,
-        "coverage": coverage.document,
-        "ordinals": coverage.ordinals,
-        "tasks": coverage.count,
-        "task_list_sha256": coverage.sha256,
-        "output_limit": output_limit,
+        "schema": TERMS,
+        "benchmarks": [
+            {
+                "profile_id": part.version.profile_id,
+                "version_sha256": part.version.sha256,
+                "coverage": part.coverage.document,
+                "ordinals": part.coverage.ordinals,
+                "tasks": part.coverage.count,
+                "task_list_sha256": part.coverage.sha256,
+                "output_limit": part.output_limit,
+                "first_position": part.first_position,
+            }
+            for part in parts
+        ],
+        "attempts": request.attempts,
+        "weights": request.weights,
         "concurrency": request.concurrency,
         "metadata": request.metadata,
-        "pending": reuse.pending if reuse else None,
-        "left_out": reuse.left_out if reuse else None,
+        "reuse": {"pending": reuse.pending, "left_out": reuse.left_out, "sources": reuse.sources} if reuse else None,
         "subjects": [
             {
                 "label": subject.label,

@@ -8,6 +8,9 @@ from common.money import MAX_MICROUSD
 from runs.enums import CoverageMode, SubjectKind
 
 MAX_SUBJECTS = 8
+MAX_BENCHMARKS = 8
+MAX_ATTEMPTS = 16
+MAX_WEIGHT = 1_000_000
 MAX_SAMPLE = 1_000
 MAX_CONCURRENCY = 256
 DEFAULT_CONCURRENCY = 16
@@ -17,8 +20,8 @@ OUTPUT_FORMATS = ("default",)
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 
 _FIELDS = {
-    "model", "subjects", "selection", "benchmark", "coverage", "max_charge_microusd", "concurrency", "reasoning",
-    "max_output_tokens", "name", "metadata",
+    "model", "subjects", "selection", "benchmark", "coverage", "attempts", "max_charge_microusd", "concurrency", "reasoning",
+    "max_output_tokens", "reuse_from", "name", "metadata",
 }  # fmt: skip
 
 
@@ -47,6 +50,11 @@ class QuoteRequest:
     benchmarks: tuple[str, ...]
     subjects: tuple[SubjectRequest, ...]
     coverage: CoverageRequest
+    weights: tuple[float, ...] | None = None
+    """Of the benchmarks in a composite score, in their order; None for no composite."""
+    attempts: int = 1
+    reuse_from: str | None = None
+    """The run whose finished answers are taken over where they fit."""
     cap_microusd: int | None = None
     concurrency: int = DEFAULT_CONCURRENCY
     reasoning: dict[str, Any] = field(default_factory=dict)
@@ -69,10 +77,17 @@ def parse_request(body: Any) -> QuoteRequest:
     for key in body:
         if key not in _FIELDS:
             raise invalid(str(key), "Unknown field.")
+    benchmarks, weights = _benchmarks(body)
+    coverage = _coverage(body.get("coverage"))
+    if len(benchmarks) > 1 and coverage.mode == CoverageMode.TASKS:
+        raise invalid("coverage.mode", "Exact tasks are of one benchmark. Name one, or take a sample or all tasks of each.")
     return QuoteRequest(
-        benchmarks=_benchmarks(body),
+        benchmarks=benchmarks,
         subjects=_subjects(body),
-        coverage=_coverage(body.get("coverage")),
+        coverage=coverage,
+        weights=weights,
+        attempts=_integer(body.get("attempts"), "attempts", 1, MAX_ATTEMPTS, default=1),
+        reuse_from=_text(body["reuse_from"], "reuse_from", 64) if body.get("reuse_from") is not None else None,
         cap_microusd=parse_money(body.get("max_charge_microusd"), "max_charge_microusd"),
         concurrency=_integer(body.get("concurrency"), "concurrency", 1, MAX_CONCURRENCY, default=DEFAULT_CONCURRENCY),
         reasoning=_reasoning(body.get("reasoning"), "reasoning") or {},
@@ -92,23 +107,39 @@ def parse_money(value: Any, where: str) -> int | None:
     return int(value)
 
 
-def _benchmarks(body: dict[str, Any]) -> tuple[str, ...]:
+def _benchmarks(body: dict[str, Any]) -> tuple[tuple[str, ...], tuple[float, ...] | None]:
+    """The benchmarks' names, each once, and their weights where a composite score is asked for."""
     selection, named = body.get("selection"), body.get("benchmark")
     if (selection is None) == (named is None):
         raise invalid("selection", "Name the benchmark: either `selection.profile_ids` or `benchmark`.")
     if named is not None:
-        return (_text(named, "benchmark", 200),)
+        return (_text(named, "benchmark", 200),), None
     if not isinstance(selection, dict):
         raise invalid("selection", "Send an object with `profile_ids`.")
     for key in selection:
-        if key not in {"profile_ids", "output_format"}:
+        if key not in {"profile_ids", "output_format", "weights"}:
             raise invalid(f"selection.{key}", "Unknown field.")
     if selection.get("output_format", "default") not in OUTPUT_FORMATS:
         raise Refused("output_format_unsupported", "The benchmark offers no other output format than `default`.")
     ids = selection.get("profile_ids")
-    if not isinstance(ids, list) or not ids or len(ids) > 50:
-        raise invalid("selection.profile_ids", "Send a list with the version's ID.")
-    return tuple(_text(each, "selection.profile_ids", 200) for each in ids)
+    if not isinstance(ids, list) or not 1 <= len(ids) <= MAX_BENCHMARKS:
+        raise invalid("selection.profile_ids", f"Send a list of one to {MAX_BENCHMARKS} versions' IDs.")
+    taken = tuple(_text(each, "selection.profile_ids", 200) for each in ids)
+    if len(set(taken)) != len(taken):
+        raise invalid("selection.profile_ids", "A benchmark is named twice.")
+    return taken, _weights(selection.get("weights"), taken)
+
+
+def _weights(value: Any, benchmarks: tuple[str, ...]) -> tuple[float, ...] | None:
+    """Weights as a list, in the benchmarks' order. They are stated or there is no composite score: none is the obvious one."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != len(benchmarks) or len(benchmarks) < 2:
+        raise invalid("selection.weights", "Send one weight for each of several benchmarks, in the order of `profile_ids`.")
+    for each in value:
+        if isinstance(each, bool) or not isinstance(each, (int, float)) or not 0 < each <= MAX_WEIGHT:
+            raise invalid("selection.weights", f"A weight is a number above 0 and at most {MAX_WEIGHT:,}.")
+    return tuple(float(each) for each in value)
 
 
 def _subjects(body: dict[str, Any]) -> tuple[SubjectRequest, ...]:

@@ -51,13 +51,20 @@ class ResolvedSubject:
         return {"kind": "baseline", "name": self.baseline, "seed": self.seed}
 
 
-def resolve_version(workspace: Workspace, request: QuoteRequest) -> BenchmarkVersion:
-    """The one version a request names. Raises Refused `several_benchmarks_unsupported`, `ambiguous_benchmark`, `benchmark_not_found`,
-    `benchmark_retired`.
+def resolve_versions(workspace: Workspace, request: QuoteRequest) -> list[BenchmarkVersion]:
+    """The versions that a request names, each once. Raises Refused `ambiguous_benchmark`, `benchmark_not_found`, `benchmark_retired`,
+    `benchmark_named_twice`.
     """
-    if len(set(request.benchmarks)) > 1:
-        raise Refused("several_benchmarks_unsupported", "A run takes one benchmark for now; quote each by itself.")
-    name = request.benchmarks[0]
+    versions = [_version(workspace, name) for name in request.benchmarks]
+    ids = [version.profile_id for version in versions]
+    for version in versions:
+        if ids.count(version.profile_id) > 1:
+            raise Refused("benchmark_named_twice", f"{version.profile_id} is named twice. Name each benchmark version once.")
+        check_quotable(version)
+    return versions
+
+
+def _version(workspace: Workspace, name: str) -> BenchmarkVersion:
     found = catalog.find_versions(workspace, name)
     if not found:
         closest = catalog.closest_names(workspace, name)
@@ -70,9 +77,7 @@ def resolve_version(workspace: Workspace, request: QuoteRequest) -> BenchmarkVer
             f"{name!r} names several benchmarks: {', '.join(candidates)}. Name one by its ID.",
             details={"candidates": candidates},
         )
-    version = found[0]
-    check_quotable(version)
-    return version
+    return found[0]
 
 
 def check_quotable(version: BenchmarkVersion) -> None:

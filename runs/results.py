@@ -80,7 +80,9 @@ class SubjectInputs:
 
 @dataclass(frozen=True, slots=True)
 class ResultInputs:
-    """A finished run on one benchmark version. `groups` and `clusters` name those of each task by position; empty where there are none."""
+    """A finished run on one of its benchmark versions. `groups` and `clusters` name those of each task by its place; empty where there are
+    none. Places count the benchmark's own tasks from 0.
+    """
 
     run_id: str
     version: int
@@ -98,6 +100,7 @@ class ResultInputs:
     clusters: Sequence[str] = ()
     excluded: Collection[int] = ()
     """Positions that were planned and then left out by agreement."""
+    output_limit: int | None = None
     output_format: str = "default"
     grading: int = 1
     billing_state: str = "settled"
@@ -138,8 +141,77 @@ def running_headline(correct: int, graded: int, metric: Metric = ACCURACY) -> di
     return metric_document(metric, Estimate(share, graded, stderr, wilson(correct, graded)))
 
 
+def build_results(parts: Sequence[ResultInputs], weights: Sequence[float] | None = None) -> dict[str, Any]:
+    """The result of a run on one or several benchmarks, everything but its `sha256`: each model has a figure for each of them.
+
+    There is a composite score only where weights were stated.
+    """
+    documents = [build_result(part) for part in parts]
+    first = documents[0]
+    if len(documents) == 1:
+        return first
+    subjects = [subject for document in documents for subject in document["subjects"]]
+    usage = sum(int(document["billing"]["usage_microusd"]) for document in documents)
+    fees = sum(int(document["billing"]["platform_fee_microusd"]) for document in documents)
+    coverages = [document["coverage"] for document in documents]
+    return {
+        **first,
+        "benchmark": None,
+        "benchmarks": [each for document in documents for each in document["benchmarks"]],
+        "coverage": {
+            **{key: sum(coverage[key] for coverage in coverages) for key in ("planned", "graded", "missing", "excluded")},
+            "full": all(coverage["full"] for coverage in coverages),
+        },
+        "subjects": sorted(subjects, key=lambda subject: (subject["benchmark_index"], subject["index"])),
+        "composite": composite_document(documents, weights) if weights else None,
+        "billing": {
+            **first["billing"],
+            "usage_microusd": str(usage),
+            "platform_fee_microusd": str(fees),
+            "total_microusd": str(usage + fees),
+        },
+        "notices": list(dict.fromkeys(notice for document in documents for notice in document["notices"])),
+    }
+
+
+def composite_document(documents: Sequence[Mapping[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
+    """The weighted mean of the benchmarks' scores for each model that has all of them, the best first, with its interval.
+
+    The benchmarks' tasks are different ones, so their errors are taken as independent.
+    """
+    from runs.statistics.composite import weighted
+
+    by_subject: dict[int, list[Mapping[str, Any]]] = {}
+    for document in documents:
+        for subject in document["subjects"]:
+            if subject["headline"]["value"] is not None and not subject["stopped"]:
+                by_subject.setdefault(subject["index"], []).append(subject)
+    rows = []
+    for index, subjects in by_subject.items():
+        if len(subjects) < len(documents):
+            continue
+        estimate = weighted([subject["headline"] for subject in subjects], weights)
+        rows.append(
+            {
+                "index": index,
+                "label": subjects[0]["label"],
+                "value": number(estimate.value),
+                "stderr": number(estimate.stderr),
+                "interval": interval_document(estimate.interval),
+            }
+        )
+    total = sum(weights)
+    return {
+        "weights": [
+            {"profile_id": document["benchmark"]["profile_id"], "weight": weight, "share": number(weight / total)}
+            for document, weight in zip(documents, weights, strict=True)
+        ],
+        "subjects": sorted(rows, key=lambda row: (-row["value"], row["index"])),
+    }
+
+
 def build_result(inputs: ResultInputs) -> dict[str, Any]:
-    """The result, everything but its `sha256`."""
+    """The result of one benchmark, everything but its `sha256`."""
     from runs.statistics.means import Clusters  # numpy, which only those who build results need
 
     clusters = Clusters.of(inputs.clusters) if inputs.clusters else None
@@ -151,16 +223,19 @@ def build_result(inputs: ResultInputs) -> dict[str, Any]:
         notices.append("one_attempt")
     usage = sum(subject.usage_microusd for subject in inputs.subjects)
     fees = sum(subject.fee_microusd for subject in inputs.subjects)
+    coverage = _coverage(inputs, [figures.is_finished for figures in subjects])
     return {
         "run_id": inputs.run_id,
         "version": inputs.version,
         "status": inputs.status,
         "benchmark": dict(inputs.benchmark),
-        "benchmarks": [dict(inputs.benchmark)],
+        "benchmarks": [{**inputs.benchmark, "output_limit": inputs.output_limit, "coverage": coverage}],
         "selection": {"output_format": inputs.output_format},
         "grading": inputs.grading,
-        "coverage": _coverage(inputs, [figures.is_finished for figures in subjects]),
+        "attempts_per_task": inputs.attempts,
+        "coverage": coverage,
         "subjects": [figures.document() for figures in subjects],
+        "composite": None,
         "billing": {
             "state": inputs.billing_state,
             "usage_microusd": str(usage),
@@ -231,7 +306,7 @@ class _Figures:
             "benchmark_index": subject.benchmark_index,
             "stopped": subject.stopped or None,
             "headline": headline,
-            "metrics": [headline, *self._errors_as_wrong()],
+            "metrics": [headline, *self._of_attempts(), *self._errors_as_wrong()],
             "groups": self._groups(),
             "counts": self._counts(),
             "bounds": self._bounds(estimate),
@@ -252,6 +327,20 @@ class _Figures:
         """What all of its answers cost, those taken over from a continued run too; None where a provider bills them elsewhere."""
         subject = self.subject
         return None if subject.external_charges else str(subject.usage_microusd + subject.fee_microusd + subject.reused_microusd)
+
+    def _of_attempts(self) -> list[dict[str, Any]]:
+        """Of several attempts at right-or-wrong tasks: that one of k is right, and that all of k are, over the finished tasks."""
+        attempts = self.inputs.attempts
+        if attempts == 1 or not self.inputs.metric.is_binary or not self.is_finished.any():
+            return []
+        from runs.statistics.attempts import pass_at_k, pass_hat_k
+
+        right = [round(float(score) * attempts) for score in self.scores[self.is_finished]]
+        clusters, seed = self.clusters and self.clusters.at(self.is_finished), self.inputs.seed
+        tries = sorted({k for k in (2, 4, 8, 16) if k < attempts} | {attempts})
+        named = [(f"pass@{k}", f"Right in at least one of {k} attempts", pass_at_k(right, attempts, k, clusters, seed)) for k in tries]
+        named += [(f"pass^{k}", f"Right in all of {k} attempts", pass_hat_k(right, attempts, k, clusters, seed)) for k in tries]
+        return [metric_document(replace(self.metric, key=key, name=name), estimate) for key, name, estimate in named]
 
     def _errors_as_wrong(self) -> list[dict[str, Any]]:
         """The second figure, under its own name: an error is missing, not wrong, but some ask what if it were."""

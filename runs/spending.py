@@ -21,6 +21,7 @@ from workspaces.models import ApiKey, User, Workspace
 from workspaces.queries import api_keys_for
 
 NO_RUN = "Other work"
+SEVERAL = "Several benchmarks"
 NO_MEMBER = "Started by API keys"
 NO_KEY = "Started on the pages"
 
@@ -31,17 +32,20 @@ _IS_SOURCE = {
 """That an entry's source names the run, so that PostgreSQL joins by hashes and SQLite by the index of the run's key, as it keeps it."""
 
 _GROUPED = """
-SELECT version.benchmark_id, e.note, run.created_by_id, run.api_key_id, run.id IS NULL, SUM(e.used), SUM(e.fee) FROM (
+SELECT CASE WHEN other.id IS NULL THEN version.benchmark_id END, e.note, run.created_by_id, run.api_key_id, run.id IS NULL, SUM(e.used),
+       SUM(e.fee) FROM (
   SELECT source, note, -SUM(CASE WHEN kind = %s THEN amount_microusd ELSE 0 END) AS used,
          -SUM(CASE WHEN kind = %s THEN amount_microusd ELSE 0 END) AS fee
   FROM {entry} WHERE wallet_id = %s AND created_at >= %s AND created_at < %s AND kind IN (%s, %s) GROUP BY source, note
 ) e
 LEFT JOIN {run} run ON {is_source} AND run.workspace_id = %s
 LEFT JOIN {benchmark} part ON part.run_id = run.id AND part."index" = 0
+LEFT JOIN {benchmark} other ON other.run_id = run.id AND other."index" = 1
 LEFT JOIN {version} version ON version.id = part.version_id
 GROUP BY 1, 2, 3, 4, 5
 """
-"""Two entries of each subject first become one row, which halves the runs that are looked up."""
+"""Two entries of each subject first become one row, which halves the runs that are looked up. An entry of a run of several benchmarks is
+for all of them, and belongs to none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ def spending_of(workspace: Workspace, month: str) -> Spending:
     members = User.objects.in_bulk({group.member for group in groups if group.member is not None})
     keys = _newest_keys(workspace) if any(group.key is not None for group in groups) else {}
     named: dict[str, Callable[[_Group], tuple[str | None, str]]] = {
-        "benchmarks": lambda group: _named(benchmarks.get(group.benchmark or 0), "slug", "name", NO_RUN),
+        "benchmarks": lambda group: _named(benchmarks.get(group.benchmark or 0), "slug", "name", NO_RUN if group.is_other else SEVERAL),
         "models": lambda group: (None, NO_RUN) if group.is_other else (group.model, group.model),
         "members": lambda group: _named(members.get(group.member or 0), "public_id", "email", NO_RUN if group.is_other else NO_MEMBER),
         "keys": lambda group: _named(keys.get(group.key or 0), "public_id", "label", NO_RUN if group.is_other else NO_KEY),

@@ -14,7 +14,7 @@ RESULTS_READ = 60
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One model's newest result: `subject` and `coverage` as the result document has them."""
+    """One model's newest result: `subject` and the benchmark's `coverage` as the result document has them."""
 
     run: Run
     label: str
@@ -37,9 +37,12 @@ def standings_on(workspace: Workspace, slug: str) -> list[Standing]:
     newest: dict[tuple[str, str], Standing] = {}
     for result in results:
         document = orjson.loads(result.document)
-        benchmark = document["benchmark"] or document["benchmarks"][0]
         for subject in document["subjects"]:
-            standing = Standing(result.run, subject["label"], benchmark["profile_id"], subject, document["coverage"], result.run.ended_at)
+            benchmark = document["benchmarks"][subject["benchmark_index"]]
+            if benchmark["slug"] != slug:
+                continue
+            coverage = benchmark.get("coverage") or document["coverage"]
+            standing = Standing(result.run, subject["label"], benchmark["profile_id"], subject, coverage, result.run.ended_at)
             newest.setdefault((standing.profile_id, standing.label), standing)
     return sorted(newest.values(), key=_order)
 

@@ -1,6 +1,7 @@
 """Starting a quote: the run, its subjects and its shards, inside the transaction that claims the quote."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from itertools import groupby
@@ -8,7 +9,6 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db.models import Count, Q
 from django.utils import timezone
 
 from catalog import queries as catalog
@@ -20,10 +20,13 @@ from common.ids import new_id
 from gateway import queries as gateway
 from gateway.models import Connection, RecordedModel
 from runs.compatibility import route_refusal
+from runs.engine.store import tally
 from runs.enums import SubjectKind, SubjectStatus
 from runs.events import append_events
 from runs.models import Quote, Run, RunBenchmark, Sample, Shard, Subject
+from runs.quoting import TERMS
 from runs.resolving import check_quotable
+from runs.reusing import moved_positions
 from workspaces.actors import Actor
 
 SHARD_TASKS = 500
@@ -33,34 +36,52 @@ COPY_ROWS = 1_000
 _COPIED_COUNTS = ("processed", "graded", "correct", "errors", "inconclusive", "truncated", "unreadable", "empty")
 
 
-def check_startable(quote: Quote, terms: dict[str, Any]) -> tuple[BenchmarkVersion, list[dict[str, Any]]]:
-    """The version and the subjects' rows, all still as quoted. Raises Conflict `incompatible_now` saying what changed."""
+@dataclass(frozen=True, slots=True)
+class Startable:
+    """What a quote is started with, still as quoted: the version of each benchmark, and each subject's rows."""
+
+    versions: list[BenchmarkVersion]
+    rows: list[dict[str, Any]]
+
+
+def check_startable(quote: Quote, terms: dict[str, Any]) -> Startable:
+    """Read what was quoted. Raises Conflict `incompatible_now` saying what changed."""
+    if terms["schema"] != TERMS:
+        raise Conflict("quote_expired", "The quote was made before an update of the service. Make a new one.")
+    versions = [_version_of(quote, part) for part in terms["benchmarks"]]
+    limits = [part["output_limit"] for part in terms["benchmarks"]]
+    return Startable(versions, [_subject_rows(quote, subject, list(zip(versions, limits, strict=True))) for subject in terms["subjects"]])
+
+
+def _version_of(quote: Quote, part: dict[str, Any]) -> BenchmarkVersion:
     try:
-        version = catalog.get_version(quote.workspace, terms["profile_id"])
+        version = catalog.get_version(quote.workspace, part["profile_id"])
         check_quotable(version)
     except BenchmarkVersion.DoesNotExist:
-        raise _changed("benchmark_gone", f"{terms['profile_id']} is no longer there.") from None
+        raise _changed("benchmark_gone", f"{part['profile_id']} is no longer there.") from None
     except Refused as refusal:
         raise _changed(refusal.code, refusal.message) from None
-    if version.sha256 != terms["version_sha256"]:
+    if version.sha256 != part["version_sha256"]:
         raise _changed("benchmark_changed", f"{version.profile_id} is not what was quoted.")
-    return version, [_subject_rows(quote, subject, version, terms["output_limit"]) for subject in terms["subjects"]]
+    return version
 
 
 def _changed(reason: str, message: str) -> Conflict:
     return Conflict("incompatible_now", f"{message} Make a new quote.", details={"reason": reason})
 
 
-def _subject_rows(quote: Quote, subject: dict[str, Any], version: BenchmarkVersion, output_limit: int) -> dict[str, Any]:
+def _subject_rows(quote: Quote, subject: dict[str, Any], asked: list[tuple[BenchmarkVersion, int]]) -> dict[str, Any]:
+    """`asked` are the versions with their output limits."""
     rows: dict[str, Any] = {"route": None, "rate": None, "connection": None, "recorded_model": None}
     if subject["kind"] == SubjectKind.MANAGED:
         rows["rate"] = RouteRate.objects.select_related("route").get(public_id=subject["rate_id"])
         route = rows["route"] = rows["rate"].route
         if route.state != RouteState.ACTIVE or route.route_id != subject["route_id"]:
             raise _changed("route_unavailable", f"{subject['route_id']} takes no new runs now.")
-        refusal = route_refusal(version, route, output_limit=output_limit, reasoning=subject["reasoning"])
-        if refusal is not None:
-            raise _changed(refusal.code, refusal.message)
+        for version, output_limit in asked:
+            refusal = route_refusal(version, route, output_limit=output_limit, reasoning=subject["reasoning"])
+            if refusal is not None:
+                raise _changed(refusal.code, refusal.message)
     elif subject["kind"] == SubjectKind.CONNECTION:
         try:
             connection = gateway.get_connection(quote.workspace, subject["connection_id"])
@@ -82,10 +103,11 @@ def _subject_rows(quote: Quote, subject: dict[str, Any], version: BenchmarkVersi
     return rows
 
 
-def write_run(quote: Quote, *, actor: Actor, terms: dict[str, Any], version: BenchmarkVersion, rows: list[dict[str, Any]]) -> Run:
-    """Insert the run with everything that it is worked from, and copy what a continuation reuses."""
+def write_run(quote: Quote, *, actor: Actor, terms: dict[str, Any], startable: Startable) -> Run:
+    """Insert the run with everything that it is worked from, and copy the finished answers that it takes over."""
     now = timezone.now()
-    tasks: int = terms["tasks"]
+    attempts: int = terms["attempts"]
+    cells = sum(part["tasks"] for part in terms["benchmarks"]) * attempts
     run = Run.objects.create(
         workspace=quote.workspace,
         quote=quote,
@@ -93,42 +115,48 @@ def write_run(quote: Quote, *, actor: Actor, terms: dict[str, Any], version: Ben
         created_by=actor.user,
         api_key=actor.api_key,
         metadata=terms["metadata"],
-        planned=tasks * len(rows),
+        attempts=attempts,
+        planned=cells * len(startable.rows),
         continued_from=quote.source_run,
         created_at=now,
         deadline_at=now + timedelta(seconds=settings.RUN_DEADLINE_SECONDS),
     )
-    benchmark = RunBenchmark.objects.create(
-        run=run,
-        version=version,
-        coverage=terms["coverage"],
-        task_ordinals="" if terms["ordinals"] is None else canonical_json(terms["ordinals"]),
-        task_count=tasks,
-        task_list_sha256=terms["task_list_sha256"],
-        output_limit=terms["output_limit"],
+    benchmarks = RunBenchmark.objects.bulk_create(
+        RunBenchmark(
+            run=run,
+            index=index,
+            version=version,
+            coverage=part["coverage"],
+            task_ordinals="" if part["ordinals"] is None else canonical_json(part["ordinals"]),
+            task_count=part["tasks"],
+            task_list_sha256=part["task_list_sha256"],
+            output_limit=part["output_limit"],
+            first_position=part["first_position"],
+        )
+        for index, (version, part) in enumerate(zip(startable.versions, terms["benchmarks"], strict=True))
     )
     subjects = Subject.objects.bulk_create(
         Subject(
             run=run,
-            run_benchmark=benchmark,
             index=index,
             label=subject["label"],
             kind=subject["kind"],
-            **rows[index],
+            **rows,
             connection_revision=subject["connection_revision"],
             baseline=subject["baseline"],
             seed=subject["seed"],
             reasoning=subject["reasoning"],
-            output_limit=terms["output_limit"],
             concurrency=terms["concurrency"],
             fee_percent=Decimal(subject["fee_percent"]),
-            planned=tasks,
+            planned=cells,
         )
-        for index, subject in enumerate(terms["subjects"])
+        for index, (subject, rows) in enumerate(zip(terms["subjects"], startable.rows, strict=True))
     )
-    if quote.source_run is not None:
-        _copy_finished(quote.source_run, run, benchmark, subjects, terms["pending"])
-    Shard.objects.bulk_create(_shards(run, subjects, version, terms))
+    reuse = terms["reuse"]
+    if reuse is not None:
+        assert quote.answers_from is not None
+        _copy_finished(quote.answers_from, run, benchmarks, subjects, reuse)
+    Shard.objects.bulk_create(_shards(run, benchmarks, subjects, reuse))
     append_events(
         run, ("run.queued", {"planned": run.planned, "subjects": [subject.label for subject in subjects], "reused": run.processed})
     )
@@ -136,82 +164,92 @@ def write_run(quote: Quote, *, actor: Actor, terms: dict[str, Any], version: Ben
     return run
 
 
-def _shards(run: Run, subjects: list[Subject], version: BenchmarkVersion, terms: dict[str, Any]) -> Iterator[Shard]:
-    """Each subject's positions in ranges, in order. A continuation leaves out those without a cell to work or to keep as unknown."""
-    tasks: int = terms["tasks"]
-    size = max(16, min(SHARD_TASKS, SHARD_BYTES // max(1, version.longest_prompt_bytes)))
-    for index, subject in enumerate(subjects):
-        if terms["pending"] is None:
-            starts, with_work, unknown = set(range(0, tasks, size)), None, {}
-        else:
-            with_work = {position - position % size for position in terms["pending"][index]}
-            unknown = {
-                start: list(group) for start, group in groupby(terms["left_out"][index], key=lambda position: position - position % size)
-            }
-            starts = with_work | unknown.keys()
-        for start in sorted(starts):
-            yield Shard(
-                run=run,
-                subject=subject,
-                start=start,
-                stop=min(tasks, start + size),
-                sent_through=start,
-                unknown=unknown.get(start, []),
-                is_done=with_work is not None and start not in with_work,
-            )
+def _shards(run: Run, benchmarks: list[RunBenchmark], subjects: list[Subject], reuse: dict[str, Any] | None) -> Iterator[Shard]:
+    """Each subject's cells in ranges of whole tasks of one benchmark, in order.
+
+    Where answers are taken over, ranges without a cell to work or to keep as unknown are left out.
+    """
+    for benchmark in benchmarks:
+        size = run.attempts * max(16, min(SHARD_TASKS // run.attempts, SHARD_BYTES // max(1, benchmark.version.longest_prompt_bytes)))
+        first, last = (edge * run.attempts for edge in (benchmark.positions.start, benchmark.positions.stop))
+        for subject in subjects:
+            with_work: set[int] | None = None
+            unknown: dict[int, list[int]] = {}
+            if reuse is not None:
+
+                def start_of(cell: int, first: int = first, size: int = size) -> int:
+                    return cell - (cell - first) % size
+
+                with_work = {start_of(cell) for cell in reuse["pending"][subject.index] if first <= cell < last}
+                left_out = [cell for cell in reuse["left_out"][subject.index] if first <= cell < last]
+                unknown = {start: list(group) for start, group in groupby(left_out, key=start_of)}
+            for start in range(first, last, size) if with_work is None else sorted(with_work | unknown.keys()):
+                yield Shard(
+                    run=run,
+                    run_benchmark=benchmark,
+                    subject=subject,
+                    start=start,
+                    stop=min(last, start + size),
+                    sent_through=start,
+                    unknown=unknown.get(start, []),
+                    is_done=with_work is not None and start not in with_work,
+                )
 
 
-def _copy_finished(source: Run, run: Run, benchmark: RunBenchmark, subjects: list[Subject], pending: list[list[int]]) -> None:
-    """Copy the finished samples of the source: charge 0, the same verdict, and the content of where they were first answered.
+def _copy_finished(source: Run, run: Run, benchmarks: list[RunBenchmark], subjects: list[Subject], reuse: dict[str, Any]) -> None:
+    """Copy finished samples of the source: charge 0, the same verdict, and the content of where they were first answered.
 
     What was noticed of a subject meanwhile comes along, since the new result rests on those samples too.
     """
-    by_index = {subject.index: subject for subject in subjects}
-    for index, served_models, notes in Subject.objects.filter(run=source).values_list("index", "served_models", "notes"):
-        by_index[index].served_models, by_index[index].notes = served_models, notes
-    redo = [set(positions) for positions in pending]
+    olds = {subject.index: subject for subject in Subject.objects.filter(run=source)}
+    for subject, index in zip(subjects, reuse["sources"], strict=True):
+        if index is not None:
+            subject.served_models, subject.notes = olds[index].served_models, olds[index].notes
+    for old in RunBenchmark.objects.filter(run=source):
+        benchmark = next((each for each in benchmarks if each.version_id == old.version_id), None)
+        if benchmark is None:
+            continue
+        ordinals = benchmark.ordinals() if benchmark.task_ordinals else None
+        moved = moved_positions(old, benchmark.version_id, ordinals, benchmark.first_position)
+        for subject, index in zip(subjects, reuse["sources"], strict=True):
+            if index is not None:
+                _copy_samples(old, olds[index], benchmark, subject, moved, set(reuse["pending"][subject.index]), run.attempts)
+    Subject.objects.bulk_update(subjects, [*_COPIED_COUNTS, "tallies", "served_models", "notes", "status"])
+    run.processed = sum(subject.processed for subject in subjects)
+    run.errors = sum(subject.errors for subject in subjects)
+
+
+def _copy_samples(
+    old: RunBenchmark,
+    old_subject: Subject,
+    benchmark: RunBenchmark,
+    subject: Subject,
+    moved: dict[int, int],
+    redo: set[int],
+    attempts: int,
+) -> None:
     fresh: list[Sample] = []
-    for sample in Sample.objects.filter(run_benchmark__run=source).select_related("subject").order_by("id").iterator(COPY_ROWS):
-        index = sample.subject.index
-        if sample.position in redo[index]:
+    for sample in Sample.objects.filter(run_benchmark=old, subject=old_subject).order_by("id").iterator(COPY_ROWS):
+        position = moved.get(sample.position)
+        if position is None or sample.attempt > attempts or position * attempts + sample.attempt - 1 in redo:
             continue
         sample.origin_id = sample.origin_id or sample.pk
         sample.pk, sample.public_id = None, new_id()
+        sample.position = position
         sample.usage_microusd = sample.fee_microusd = 0
-        sample.run_benchmark, sample.subject = benchmark, by_index[index]
+        sample.run_benchmark, sample.subject = benchmark, subject
         fresh.append(sample)
         if len(fresh) == COPY_ROWS:
-            Sample.objects.bulk_create(fresh)
+            _insert_copies(subject, fresh)
             fresh = []
-    Sample.objects.bulk_create(fresh)
-    _count_copied(run, subjects)
+    _insert_copies(subject, fresh)
+    if subject.processed == subject.planned:
+        subject.status = SubjectStatus.DONE
 
 
-def _count_copied(run: Run, subjects: list[Subject]) -> None:
-    counted = {
-        row["subject_id"]: dict(row)
-        for row in Sample.objects.filter(subject__in=subjects)
-        .values("subject_id")
-        .annotate(
-            processed=Count("id"),
-            graded=Count("id", filter=Q(status="graded")),
-            correct=Count("id", filter=Q(correct=True)),
-            errors=Count("id", filter=Q(status="error")),
-            inconclusive=Count("id", filter=Q(status="inconclusive")),
-            truncated=Count("id", filter=Q(is_truncated=True)),
-            unreadable=Count("id", filter=Q(is_unreadable=True)),
-            empty=Count("id", filter=Q(is_empty=True)),
-        )
-        .order_by()
-    }
-    for subject in subjects:
-        for name in _COPIED_COUNTS:
-            setattr(subject, name, counted.get(subject.pk, {}).get(name, 0))
-        if subject.processed == subject.planned:
-            subject.status = SubjectStatus.DONE
-    Subject.objects.bulk_update(subjects, [*_COPIED_COUNTS, "served_models", "notes", "status"])
-    run.processed = sum(subject.processed for subject in subjects)
-    run.errors = sum(subject.errors for subject in subjects)
+def _insert_copies(subject: Subject, samples: list[Sample]) -> None:
+    Sample.objects.bulk_create(samples)
+    tally(subject, samples)
 
 
 def terms_of(quote: Quote) -> dict[str, Any]:

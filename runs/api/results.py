@@ -45,6 +45,13 @@ class RunCompare(ApiView):
         """Follows `continued_by`, and names the run that was compared. As `csv` one of its tables: `ranking`, `pairs` or `groups`."""
         run = queries.newest_continuation(queries.get_run(self.workspace, run_id))
         _require_result(run)
+        profile_ids = [benchmark.version.profile_id for benchmark in run.benchmarks.all()]
+        if "profile_id" not in self.query and len(profile_ids) > 1:
+            raise Refused(
+                "profile_id_required",
+                f"The run has {len(profile_ids)} benchmarks, each compared by itself. Say which as `profile_id`.",
+                details={"profile_ids": profile_ids},
+            )
         found = comparison_of(run, self.query.get("profile_id", ""))
         return dict(found.document) if self.query["format"] == "json" else csv_response(found, self.query["table"])
 

@@ -220,12 +220,6 @@ def sorted_by(samples: QuerySet[Sample], sort: str) -> tuple[QuerySet[Sample], t
     return samples, order
 
 
-def attempts_of(run: Run) -> int:
-    """Attempts at each task."""
-    tasks = sum(each.task_count for each in run.benchmarks.all())
-    return max((each.planned // tasks for each in run.subjects.all()), default=1) if tasks else 1
-
-
 def groups_of(run: Run) -> list[str]:
     """Names of the task groups in the run's samples, for a filter."""
     names = Sample.objects.filter(run_benchmark__run=run).exclude(task__group="").order_by("task__group")

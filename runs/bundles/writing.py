@@ -110,7 +110,7 @@ def _tasks(source: Source, benchmark: RunBenchmark) -> dict[str, Any]:
         "benchmark_index": benchmark.index,
         "manifest_sha256": benchmark.version.sha256,
         "grader": source.manifests[benchmark.index]["grader"],
-        "first_position": getattr(benchmark, "first_position", 0),
+        "first_position": benchmark.first_position,
         "tasks": benchmark.task_count,
         "attempts": source.attempts,
         "groups": groups,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import orjson
 from django.core.cache import cache
 
 from catalog.models import Task
@@ -18,7 +17,7 @@ from common.searching import holds
 from runs import queries
 from runs.comparison.tables import Comparison, compare_tables
 from runs.comparison.verdicts import SHOWN, Mask, Verdicts, page_of_places
-from runs.documents import result_document
+from runs.documents import comparisons_of, result_document
 from runs.models import ResultVersion, Run, RunBenchmark, Sample
 
 KEEP_VERDICTS = 24 * 60 * 60
@@ -50,8 +49,8 @@ def comparison_of(run: Run, profile_id: str = "") -> Comparison:
 
 
 def _frozen_comparison(frozen: ResultVersion, profile_id: str) -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads(frozen.comparison)
-    if found["profile_id"] != profile_id:
+    found = next((each for each in comparisons_of(frozen) if each["profile_id"] == profile_id), None)
+    if found is None:
         raise RunBenchmark.DoesNotExist
     return found
 
@@ -64,11 +63,6 @@ def run_benchmark(run: Run, profile_id: str = "") -> RunBenchmark:
     raise RunBenchmark.DoesNotExist
 
 
-def attempts_of(run: Run) -> int:
-    """How often each task was asked of each model."""
-    return int(run.quote.plan_document.get("attempts_per_task", 1))
-
-
 def verdicts_of(run: Run, benchmark: RunBenchmark) -> Verdicts:
     """What each subject made of each task. One query, over the samples of one benchmark; an ended run's are kept."""
     subjects = [(subject.pk, subject.index) for subject in run.subjects.all()]
@@ -77,8 +71,8 @@ def verdicts_of(run: Run, benchmark: RunBenchmark) -> Verdicts:
     if packed is not None:
         return _unpacked(tuple(index for _, index in subjects), packed)
     samples = Sample.objects.filter(run_benchmark=benchmark).order_by().values_list("subject_id", "position", "status", "score")
-    first = getattr(benchmark, "first_position", 0)
-    verdicts = Verdicts.of(subjects, samples.iterator(chunk_size=10_000), first=first, tasks=benchmark.task_count, k=attempts_of(run))
+    first = benchmark.first_position
+    verdicts = Verdicts.of(subjects, samples.iterator(chunk_size=10_000), first=first, tasks=benchmark.task_count, k=run.attempts)
     if run.is_ended:
         cache.set(key, _packed(verdicts), KEEP_VERDICTS)
     return verdicts
@@ -131,7 +125,7 @@ def disagreements(run: Run, benchmark: RunBenchmark, asked: Asked, *, cursor: st
     ordinals = benchmark.ordinals()
     within = _narrowed(benchmark, ordinals, asked)
     shown = {show: verdicts.shown(show, asked.a, asked.b) & within for show in SHOWN}
-    first = getattr(benchmark, "first_position", 0)
+    first = benchmark.first_position
     after = int(read_cursor(Sample, "position", cursor)) - first if cursor else None
     places, last = page_of_places(np.flatnonzero(shown[asked.show]), after, limit)
     tasks = tasks_at(benchmark, [place + first for place in places])
@@ -142,7 +136,7 @@ def disagreements(run: Run, benchmark: RunBenchmark, asked: Asked, *, cursor: st
 
 def tasks_at(benchmark: RunBenchmark, positions: Sequence[int]) -> dict[int, Task]:
     """The tasks at these positions of the run, by position, without their contents. One query."""
-    ordinals, first = benchmark.ordinals(), getattr(benchmark, "first_position", 0)
+    ordinals, first = benchmark.ordinals(), benchmark.first_position
     wanted = {ordinals[position - first]: position for position in positions}
     tasks = Task.objects.filter(version=benchmark.version_id, ordinal__in=wanted).defer("metadata")
     return {wanted[task.ordinal]: task for task in tasks}

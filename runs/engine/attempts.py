@@ -68,7 +68,7 @@ def answer_at_once(lease: Lease, work: SubjectWork) -> bool:
     """
     answered = False
     for _ in range(min(CHUNK, len(lease.pending))):
-        if lease.pending[0].position >= lease.sent_through:
+        if lease.pending[0].cell >= lease.sent_through:
             break
         answered = True
         spec = lease.pending.popleft()
@@ -85,7 +85,9 @@ def _by_baseline(lease: Lease, work: SubjectWork, cell: Cell) -> Outcome:
     assert work.baseline is not None
     record = _record(lease, work, cell, CallOutcome.ANSWERED)
     record.finish_reason, record.served_model = "stop", work.view.baseline
-    record.response = work.baseline(cell.spec.task_id, cell.spec.values, cell.spec.reference)
+    # Each attempt draws anew; the first as it would alone.
+    drawn_for = cell.spec.task_id if cell.spec.attempt == 1 else f"{cell.spec.task_id}\0{cell.spec.attempt}"
+    record.response = work.baseline(drawn_for, cell.spec.values, cell.spec.reference)
     return _outcome(work, cell, record)
 
 
@@ -107,7 +109,7 @@ def _cut_off(lease: Lease, work: SubjectWork, cell: Cell) -> None:
     if not cell.lane.is_sending:
         return
     if cell.keep_unknown:
-        lease.unknown.append((cell.spec.position, _record(lease, work, cell, CallOutcome.UNKNOWN)))
+        lease.unknown.append((cell.spec.cell, _record(lease, work, cell, CallOutcome.UNKNOWN)))
     else:
         lease.was_cut_off = True
 

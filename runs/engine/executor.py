@@ -51,7 +51,8 @@ class Executor:
         self.total_slots = slots or settings.ENGINE_SLOTS
         self.leases: dict[int, Lease] = {}
         self.lanes: dict[int, Lane] = {}
-        self.subjects: dict[int, SubjectWork] = {}
+        self.works: dict[tuple[int, int], SubjectWork] = {}
+        """What leases are worked from, by subject and benchmark."""
         self.last_served: dict[int, float] = {}
         self._should_stop = should_stop
         self._woken = asyncio.Event()
@@ -145,9 +146,9 @@ class Executor:
         """Load what the lease works from. A subject that cannot be asked at all is stopped with the reason."""
         lease = Lease(grant, deque(), grant.slots, grant.sent_through)
         try:
-            if grant.subject_id not in self.subjects:
-                self.subjects[grant.subject_id] = await sync_to_async(load_subject)(grant.subject_id)
-            work = self.subjects[grant.subject_id]
+            if grant.work not in self.works:
+                self.works[grant.work] = await sync_to_async(load_subject)(*grant.work)
+            work = self.works[grant.work]
             lease.pending = await sync_to_async(load_pending)(grant, work.runner)
             lease.answers = await sync_to_async(load_answers)(work, lease.pending) if work.recorded_id is not None else {}
         except DatabaseError:
@@ -162,7 +163,7 @@ class Executor:
         lease.is_closing = lease.is_closing or lease.stop is not None
         self.leases[grant.shard_id] = lease
         if grant.subject_id not in self.lanes:
-            is_waiting = grant.subject_id in self.subjects and self.subjects[grant.subject_id].view.is_waiting
+            is_waiting = grant.work in self.works and self.works[grant.work].view.is_waiting
             self.lanes[grant.subject_id] = Lane(0, on_room=self._woken.set, waiting=is_waiting)
         self.lanes[grant.subject_id].resize(self._slots_of(grant.subject_id))
 
@@ -193,7 +194,7 @@ class Executor:
         lane = self.lanes[subject_id]
         if lease.is_closing or lane.closing or not lease.is_primed:
             return
-        work = self.subjects[subject_id]
+        work = self.works[lease.grant.work]
         if work.calls_nothing:
             if answer_at_once(lease, work):
                 self._woken.set()
@@ -201,7 +202,7 @@ class Executor:
         room = lane.room()
         if lane.probing and not lane.closing and not any(other.running for other in self._leases_of(subject_id)):
             room = 1  # somebody must make the probe
-        while room > 0 and lease.pending and lease.pending[0].position < lease.sent_through:
+        while room > 0 and lease.pending and lease.pending[0].cell < lease.sent_through:
             reserved = work.runner.worst_case(lease.pending[0], work.view.output_limit, work.view.price)
             if reserved > lease.free_microusd:
                 if not lease.is_starved:
@@ -292,8 +293,10 @@ class Executor:
         if self._leases_of(subject_id):
             self.lanes[subject_id].resize(self._slots_of(subject_id))
             return
-        for kept in (self.lanes, self.subjects, self._closing_since):
-            kept.pop(subject_id, None)  # type: ignore[attr-defined]
+        self.lanes.pop(subject_id, None)
+        self._closing_since.pop(subject_id, None)
+        for key in [key for key in self.works if key[0] == subject_id]:
+            del self.works[key]
 
     # Writing
 
@@ -305,7 +308,7 @@ class Executor:
         for run_id, leases in runs.items():
             if time.monotonic() < self._write_after.get(run_id, 0.0):
                 continue
-            batches = collect(leases, self.lanes, self.subjects, time.monotonic())
+            batches = collect(leases, self.lanes, self.works, time.monotonic())
             if not batches:
                 continue
             try:
@@ -324,7 +327,7 @@ class Executor:
             for lease, batch in batches:
                 self._acknowledge(lease, batch, acks[batch.shard_id])
             self._close_without_slots()
-            await self._save_quirks({lease.grant.subject_id for lease, _ in batches})
+            await self._save_quirks({lease.grant.work for lease, _ in batches})
 
     async def _after_database_error(self) -> None:
         """Let go of a broken connection, so that the next statement opens another."""
@@ -360,10 +363,10 @@ class Executor:
         for other in self._leases_of(lease.grant.subject_id):
             self._pump(other)
 
-    async def _save_quirks(self, subject_ids: set[int]) -> None:
+    async def _save_quirks(self, keys: set[tuple[int, int]]) -> None:
         """Remember for the route or connection what its endpoint was found to refuse."""
-        for subject_id in subject_ids & set(self.subjects):
-            work = self.subjects[subject_id]
+        for key in keys & set(self.works):
+            work = self.works[key]
             if work.target is None or work.owner is None or work.target.quirks == work.quirks:
                 continue
             work.quirks = dict(work.target.quirks)

@@ -111,12 +111,14 @@ def take_lease(owner: str, candidate: Candidate, *, slots: int, holds_subject: b
         run_public_id=run.public_id,
         workspace_id=run.workspace_id,
         subject_id=subject.pk,
+        run_benchmark_id=shard.run_benchmark_id,
         shard_id=shard.pk,
         fence=shard.fence,
         slots=granted,
         start=shard.start,
         stop=shard.stop,
         sent_through=shard.sent_through,
+        attempts=run.attempts,
     )
 
 

@@ -20,12 +20,12 @@ LEAST_AHEAD = 16
 
 
 def collect(
-    leases: Sequence[Lease], lanes: Mapping[int, Lane], subjects: Mapping[int, SubjectWork], now: float
+    leases: Sequence[Lease], lanes: Mapping[int, Lane], works: Mapping[tuple[int, int], SubjectWork], now: float
 ) -> list[tuple[Lease, Batch]]:
     """The batches that the leases of one run have to hand in now."""
     _hand_on_slots(leases, lanes)
     return [
-        (lease, _batch(lease, lanes[lease.grant.subject_id], subjects.get(lease.grant.subject_id), now))
+        (lease, _batch(lease, lanes[lease.grant.subject_id], works.get(lease.grant.work), now))
         for lease in leases
         if _has_something(lease, lanes[lease.grant.subject_id], now)
     ]
@@ -86,6 +86,7 @@ def _batch(lease: Lease, lane: Lane, work: SubjectWork | None, now: float) -> Ba
     batch = Batch(
         shard_id=lease.grant.shard_id,
         subject_id=lease.grant.subject_id,
+        run_benchmark_id=lease.grant.run_benchmark_id,
         fence=lease.grant.fence,
         slots=0 if release else lease.slots,
         outcomes=outcomes,
@@ -116,7 +117,7 @@ def _mark(lease: Lease, lane: Lane, work: SubjectWork) -> int:
     if not lease.pending:
         return lease.sent_through
     ahead = max(LEAST_AHEAD, AHEAD * max(lane.slots, lease.slots))
-    reach = lease.pending[min(ahead, len(lease.pending)) - 1].position + 1
+    reach = lease.pending[min(ahead, len(lease.pending)) - 1].cell + 1
     return max(lease.sent_through, reach)
 
 

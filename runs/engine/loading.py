@@ -24,7 +24,7 @@ from runs.runners.builtin import BuiltinRunner, TaskSpec
 
 @dataclass(slots=True)
 class SubjectWork:
-    """A subject with what answers for it: a target to call, a baseline, or a recording."""
+    """A subject on one benchmark, with what answers for it: a target to call, a baseline, or a recording."""
 
     view: SubjectView
     runner: BuiltinRunner
@@ -49,24 +49,25 @@ def _runner(version_pk: int, _sha256: str) -> BuiltinRunner:
 
 @lru_cache(maxsize=32)
 def _ordinals(run_benchmark_pk: int, _task_list_sha256: str) -> list[int]:
-    """The task ordinal of each position; frozen, so it may be kept."""
+    """The task ordinal of each of its positions; frozen, so it may be kept."""
     return RunBenchmark.objects.get(pk=run_benchmark_pk).ordinals()
 
 
-def load_subject(subject_id: int) -> SubjectWork:
-    """The subject ready to be asked.
+def load_subject(subject_id: int, run_benchmark_id: int) -> SubjectWork:
+    """The subject ready to be asked the tasks of the benchmark.
 
     Raises `CallError` for a managed route without its credential, and for a connection that is not the one that was quoted any more: a run
     never mixes the answers of two.
     """
-    subject = Subject.objects.select_related("route", "rate", "connection", "run_benchmark__version").get(pk=subject_id)
-    version = subject.run_benchmark.version
+    subject = Subject.objects.select_related("route", "rate", "connection").get(pk=subject_id)
+    benchmark = RunBenchmark.objects.select_related("version").get(pk=run_benchmark_id)
+    version = benchmark.version
     view = SubjectView(
         pk=subject.pk,
         kind=subject.kind,
         label=subject.label,
         index=subject.index,
-        output_limit=subject.output_limit,
+        output_limit=benchmark.output_limit,
         reasoning=subject.reasoning,
         price=_price(subject),
         baseline=subject.baseline,
@@ -94,16 +95,17 @@ def _price(subject: Subject) -> Price:
 
 def load_pending(grant: Grant, runner: BuiltinRunner) -> deque[TaskSpec]:
     """The cells of the shard that are to be worked, in order: those without a sample, and not left as unknown."""
-    shard = Shard.objects.select_related("subject__run_benchmark").get(pk=grant.shard_id)
-    ordinals = _ordinals(shard.subject.run_benchmark_id, shard.subject.run_benchmark.task_list_sha256)
-    done = set(
-        Sample.objects.filter(subject_id=grant.subject_id, position__gte=grant.start, position__lt=grant.stop).values_list(
-            "position", flat=True
-        )
-    )
+    shard = Shard.objects.select_related("run_benchmark").get(pk=grant.shard_id)
+    benchmark, attempts = shard.run_benchmark, grant.attempts
+    ordinals = _ordinals(benchmark.pk, benchmark.task_list_sha256)
+    tasks = range(grant.start // attempts, grant.stop // attempts)
+    samples = Sample.objects.filter(subject_id=grant.subject_id, position__gte=tasks.start, position__lt=tasks.stop)
+    done = {position * attempts + attempt - 1 for position, attempt in samples.values_list("position", "attempt")}
     done.update(shard.unknown)
-    wanted = {ordinals[position]: position for position in range(grant.start, grant.stop) if position not in done}
-    return deque(runner.tasks(wanted)) if wanted else deque()
+    open_tasks = {cell // attempts for cell in range(grant.start, grant.stop) if cell not in done}
+    found = runner.tasks({ordinals[position - benchmark.first_position]: position for position in open_tasks}) if open_tasks else []
+    specs = (spec.at_attempt(attempt, attempts) for spec in found for attempt in range(1, attempts + 1))
+    return deque(spec for spec in specs if spec.cell not in done)
 
 
 def load_answers(work: SubjectWork, pending: Iterable[TaskSpec]) -> dict[int, RecordedText]:

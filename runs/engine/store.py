@@ -5,13 +5,14 @@ counters, events and spend come from the inserted rows alone. Locks: shard, subj
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from billing import budgets
@@ -32,8 +33,8 @@ DUPLICATE_CHARGE = "possible_duplicate_provider_charge"
 """The note of a connection's subject of which calls were lost on their way and made again: its provider may bill both."""
 
 _COUNTERS = (
-    "processed", "graded", "correct", "errors", "inconclusive", "truncated", "unreadable", "empty", "usage_microusd", "fee_microusd",
-    "first_answers", "first_unusable",
+    "processed", "graded", "correct", "errors", "inconclusive", "truncated", "unreadable", "empty", "tallies", "usage_microusd",
+    "fee_microusd", "first_answers", "first_unusable",
 )  # fmt: skip
 _SUBJECT_FIELDS = [*_COUNTERS, "status", "stopped_code", "stopped_message", "retry_at", "waiting_since", "served_models", "notes"]
 
@@ -134,18 +135,20 @@ def _insert_finished(
     run: Run, subjects: dict[int, Subject], batches: list[Batch], standing: dict[int, _Standing], events: list[RunEvent]
 ) -> int:
     """Insert the samples that are missing, with their calls, and count them. Returns what they cost in micro-USD."""
-    finished = [(batch.subject_id, outcome) for batch in batches for outcome in batch.outcomes]
+    finished = [(batch, outcome) for batch in batches for outcome in batch.outcomes]
     present = _present(finished)
-    fresh = [(subject_id, outcome) for subject_id, outcome in finished if (subject_id, outcome.spec.position) not in present]
-    _forgive_empty(run, [outcome for subject_id, outcome in fresh if subjects[subject_id].kind == SubjectKind.MANAGED])
+    fresh = [
+        (batch, outcome) for batch, outcome in finished if (batch.subject_id, outcome.spec.position, outcome.spec.attempt) not in present
+    ]
+    _forgive_empty(run, [outcome for batch, outcome in fresh if subjects[batch.subject_id].kind == SubjectKind.MANAGED])
     rows = _Rows()
-    for subject_id, outcome in fresh:
+    for batch, outcome in fresh:
         if outcome.call is not None:
             rows.add_call(outcome.call)
-        rows.samples.append(_sample(subjects[subject_id], outcome))
+        rows.samples.append(_sample(batch, outcome))
     for batch in batches:
-        for position, record in batch.unknown:
-            if position not in standing[batch.shard_id].unknown:
+        for cell, record in batch.unknown:
+            if cell not in standing[batch.shard_id].unknown:
                 rows.add_call(record)
     rows.insert()
     by_subject: dict[int, list[Sample]] = {}
@@ -156,14 +159,14 @@ def _insert_finished(
     return sum(sample.usage_microusd + sample.fee_microusd for sample in rows.samples)
 
 
-def _present(finished: list[tuple[int, Outcome]]) -> set[tuple[int, int]]:
+def _present(finished: list[tuple[Batch, Outcome]]) -> set[tuple[int, int, int]]:
     """Which cells have a sample already: a write whose commit was not confirmed is written again, and must not count twice."""
     if not finished:
         return set()
     found = Sample.objects.filter(
-        subject_id__in={subject_id for subject_id, _ in finished}, position__in={outcome.spec.position for _, outcome in finished}
+        subject_id__in={batch.subject_id for batch, _ in finished}, position__in={outcome.spec.position for _, outcome in finished}
     )
-    return set(found.values_list("subject_id", "position"))
+    return set(found.values_list("subject_id", "position", "attempt"))
 
 
 def _forgive_empty(run: Run, outcomes: list[Outcome]) -> None:
@@ -181,13 +184,14 @@ def _forgive_empty(run: Run, outcomes: list[Outcome]) -> None:
     day.save(update_fields=["count"])
 
 
-def _sample(subject: Subject, outcome: Outcome) -> Sample:
+def _sample(batch: Batch, outcome: Outcome) -> Sample:
     sample = Sample(
         public_id=outcome.public_id,
-        run_benchmark_id=subject.run_benchmark_id,
-        subject_id=subject.pk,
+        run_benchmark_id=batch.run_benchmark_id,
+        subject_id=batch.subject_id,
         task_id=outcome.spec.task_pk,
         position=outcome.spec.position,
+        attempt=outcome.spec.attempt,
         status=outcome.status,
         error_code=outcome.error_code,
         is_empty=outcome.is_empty,
@@ -219,25 +223,41 @@ def _count(run: Run, subject: Subject, samples: list[Sample]) -> list[RunEvent]:
     for sample in samples:
         if sample.status == SampleStatus.ERROR:
             errors[sample.error_code] += 1
-        elif sample.status == SampleStatus.INCONCLUSIVE:
-            subject.inconclusive += 1
-        else:
-            subject.graded += 1
-            subject.correct += bool(sample.correct)
-            subject.truncated += sample.is_truncated
-            subject.unreadable += sample.is_unreadable
-            subject.empty += sample.is_empty
-            if subject.first_answers < FIRST_ANSWERS:
-                subject.first_answers += 1
-                subject.first_unusable += sample.is_empty or (sample.is_truncated and sample.is_unreadable)
+        elif sample.status == SampleStatus.GRADED and subject.first_answers < FIRST_ANSWERS:
+            subject.first_answers += 1
+            subject.first_unusable += sample.is_empty or (sample.is_truncated and sample.is_unreadable)
         subject.usage_microusd += sample.usage_microusd
         subject.fee_microusd += sample.fee_microusd
         run.spend_microusd += sample.usage_microusd + sample.fee_microusd
-    subject.errors += errors.total()
-    subject.processed += len(samples)
+    tally(subject, samples)
     run.processed += len(samples)
     run.errors += errors.total()
     return [stored_event(subject, count=len(samples), errors=dict(errors))]
+
+
+def tally(subject: Subject, samples: Iterable[Sample]) -> None:
+    """Raise the subject's counters by samples, in all and of each benchmark."""
+    counted: dict[int, Counter[str]] = {}
+    for sample in samples:
+        counted.setdefault(sample.run_benchmark_id, Counter()).update(_counts_as(sample))
+    tallies = dict(subject.tallies)
+    for key, counts in counted.items():
+        so_far = Counter(tallies.get(str(key), {}))
+        so_far.update(counts)
+        tallies[str(key)] = dict(so_far)
+        for name, count in counts.items():
+            setattr(subject, name, getattr(subject, name) + count)
+    subject.tallies = tallies
+
+
+def _counts_as(sample: Sample) -> list[str]:
+    """The counters that a sample raises by one. Flags are counted of graded answers."""
+    names = ["processed"]
+    if sample.status == SampleStatus.ERROR:
+        return [*names, "errors"]
+    if sample.status == SampleStatus.INCONCLUSIVE:
+        return [*names, "inconclusive"]
+    return [*names, "graded", *(["correct"] if sample.correct else []), *sample.flags]
 
 
 def stored_event(subject: Subject, *, count: int, errors: dict[str, int]) -> RunEvent:
@@ -286,7 +306,7 @@ def wake_parked(run: Run, budget: Budget) -> None:
 def _store_shard(batch: Batch, granted: int, standing: _Standing) -> None:
     values: dict[str, Any] = {"slice_microusd": batch.slice_kept + granted, "sent_through": batch.sent_through, "slots": batch.slots}
     if batch.unknown:
-        values["unknown"] = sorted({*standing.unknown, *(position for position, _ in batch.unknown)})
+        values["unknown"] = sorted({*standing.unknown, *(cell for cell, _ in batch.unknown)})
     if batch.release:
         values |= {"lease_owner": "", "lease_expires_at": None, "slots": 0, "parked_need_microusd": batch.parked_need}
         if batch.is_done:
@@ -297,9 +317,14 @@ def _store_shard(batch: Batch, granted: int, standing: _Standing) -> None:
 
 def is_finished(shard_id: int) -> bool:
     """Whether each of its cells has a sample, or an outcome that stays unknown in this run."""
-    shard = Shard.objects.get(pk=shard_id)
-    finished = Sample.objects.filter(subject_id=shard.subject_id, position__gte=shard.start, position__lt=shard.stop).count()
-    return finished + len(shard.unknown) == shard.stop - shard.start
+    shard = Shard.objects.select_related("run").get(pk=shard_id)
+    return finished_cells(shard, shard.run.attempts).count() + len(shard.unknown) == shard.stop - shard.start
+
+
+def finished_cells(shard: Shard, attempts: int) -> QuerySet[Sample]:
+    """The samples of the shard's cells."""
+    first, last = shard.start // attempts, shard.stop // attempts
+    return Sample.objects.filter(subject_id=shard.subject_id, position__gte=first, position__lt=last)
 
 
 def _note_state(subject: Subject, batch: Batch, now: datetime, events: list[RunEvent]) -> None:

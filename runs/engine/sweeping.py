@@ -16,11 +16,11 @@ from common.jobs import enqueue
 from gateway.enums import ErrorCode
 from runs.engine.ending import consider_ending
 from runs.engine.granting import LIVE, candidates
-from runs.engine.store import DUPLICATE_CHARGE, RunEvent, is_finished, note_finished, stored_event, wake_parked
+from runs.engine.store import DUPLICATE_CHARGE, RunEvent, finished_cells, is_finished, note_finished, stored_event, tally, wake_parked
 from runs.enums import CALLS_NOTHING, Phase, SampleStatus, SubjectKind, SubjectStatus
 from runs.events import append_events
 from runs.jobs import FINALIZE, WORK
-from runs.models import Run, Sample, Shard, Subject
+from runs.models import Run, RunBenchmark, Sample, Shard, Subject
 
 log = structlog.get_logger(__name__)
 
@@ -55,16 +55,16 @@ def take_back_lease(shard_id: int, now: datetime) -> bool:
         shard = Shard.objects.select_for_update().get(pk=shard_id)
         if shard.lease_expires_at is None or shard.lease_expires_at >= now:
             return False
-        subject = Subject.objects.select_for_update(of=("self",)).select_related("run_benchmark").get(pk=shard.subject_id)
+        subject = Subject.objects.select_for_update().get(pk=shard.subject_id)
         run = Run.objects.select_for_update().get(pk=shard.run_id)
-        lost = _suspects(shard, subject)
+        lost = _suspects(shard, subject, run.attempts)
         reserved = shard.slice_microusd
         shard.lease_owner, shard.lease_expires_at, shard.slots, shard.slice_microusd = "", None, 0, 0
         dead = _note_suspects(shard, lost)
-        events = _write_lost(run, subject, dead) if dead else []
+        events = _write_lost(run, subject, shard, dead) if dead else []
         if lost and subject.kind == SubjectKind.CONNECTION and DUPLICATE_CHARGE not in subject.notes:
             subject.notes = [*subject.notes, DUPLICATE_CHARGE]
-        subject.save(update_fields=["notes", "processed", "errors", "status", "waiting_since"])
+        subject.save(update_fields=["notes", "processed", "errors", "tallies", "status", "waiting_since"])
         shard.is_done = is_finished(shard.pk)
         shard.save(update_fields=["lease_owner", "lease_expires_at", "slots", "slice_microusd", "suspects", "is_done"])
         append_events(
@@ -93,50 +93,51 @@ def wake_workspace(workspace_id: int) -> int:
         return Shard.objects.filter(pk__in=list(found.values_list("pk", flat=True))).update(parked_need_microusd=None)
 
 
-def _suspects(shard: Shard, subject: Subject) -> list[int]:
-    """Positions under the shard's mark that are not finished: they were perhaps sent. Baselines and recordings send nothing."""
+def _suspects(shard: Shard, subject: Subject, attempts: int) -> list[int]:
+    """Cells under the shard's mark that are not finished: they were perhaps sent. Baselines and recordings send nothing."""
     if subject.kind in CALLS_NOTHING:
         return []
-    done = set(
-        Sample.objects.filter(subject=subject, position__gte=shard.start, position__lt=shard.sent_through).values_list(
-            "position", flat=True
-        )
-    )
+    finished = finished_cells(shard, attempts).values_list("position", "attempt")
+    done = {position * attempts + attempt - 1 for position, attempt in finished}
     done.update(shard.unknown)
-    return [position for position in range(shard.start, min(shard.sent_through, shard.stop)) if position not in done]
+    return [cell for cell in range(shard.start, min(shard.sent_through, shard.stop)) if cell not in done]
 
 
 def _note_suspects(shard: Shard, lost: list[int]) -> list[int]:
     """Count the dead lease for each suspect; returns those that have had too many."""
-    counts = {str(position): shard.suspects.get(str(position), 0) + 1 for position in lost}
-    shard.suspects = {position: count for position, count in counts.items() if count < DEAD_LEASES}
-    return [int(position) for position, count in counts.items() if count >= DEAD_LEASES]
+    counts = {str(cell): shard.suspects.get(str(cell), 0) + 1 for cell in lost}
+    shard.suspects = {cell: count for cell, count in counts.items() if count < DEAD_LEASES}
+    return [int(cell) for cell, count in counts.items() if count >= DEAD_LEASES]
 
 
-def _write_lost(run: Run, subject: Subject, positions: list[int]) -> list[RunEvent]:
+def _write_lost(run: Run, subject: Subject, shard: Shard, cells: list[int]) -> list[RunEvent]:
     """Store cells that three dead leases had on their way as errors: uncharged, and worked again when the run is continued.
 
     Returns the events of it, as the store's batches have them.
     """
-    ordinals = subject.run_benchmark.ordinals()
-    by_ordinal = {ordinals[position]: position for position in positions}
-    tasks = Task.objects.filter(version_id=subject.run_benchmark.version_id, ordinal__in=by_ordinal).values_list("pk", "ordinal")
-    Sample.objects.bulk_create(
+    benchmark = RunBenchmark.objects.get(pk=shard.run_benchmark_id)
+    ordinals = benchmark.ordinals()
+    ordinal_of = {cell: ordinals[cell // run.attempts - benchmark.first_position] for cell in cells}
+    tasks = Task.objects.filter(version_id=benchmark.version_id, ordinal__in=set(ordinal_of.values()))
+    key_of = dict(tasks.values_list("ordinal", "pk"))
+    samples = [
         Sample(
             public_id=new_id(),
-            run_benchmark_id=subject.run_benchmark_id,
+            run_benchmark=benchmark,
             subject=subject,
-            task_id=task_pk,
-            position=by_ordinal[ordinal],
+            task_id=key_of[ordinal],
+            position=cell // run.attempts,
+            attempt=cell % run.attempts + 1,
             status=SampleStatus.ERROR,
             error_code=ErrorCode.WORKER_LOST,
         )
-        for task_pk, ordinal in tasks
-    )
-    for counted in (subject, run):
-        counted.processed += len(positions)
-        counted.errors += len(positions)
-    stored = stored_event(subject, count=len(positions), errors={ErrorCode.WORKER_LOST.value: len(positions)})
+        for cell, ordinal in ordinal_of.items()
+    ]
+    Sample.objects.bulk_create(samples)
+    tally(subject, samples)
+    run.processed += len(samples)
+    run.errors += len(samples)
+    stored = stored_event(subject, count=len(samples), errors={ErrorCode.WORKER_LOST.value: len(samples)})
     return [stored, *note_finished(subject)]
 
 

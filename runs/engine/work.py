@@ -43,11 +43,12 @@ class Batch:
 
     shard_id: int
     subject_id: int
+    run_benchmark_id: int
     fence: int
     slots: int
     outcomes: list[Outcome]
     unknown: list[tuple[int, CallRecord]]
-    """Positions whose call was cut off, with the record of it."""
+    """Cells whose call was cut off, with the record of it."""
     sent_through: int
     slice_kept: int
     """Reservations of attempts on their way: they stay in the slice."""
@@ -91,18 +92,25 @@ class Grant:
     run_public_id: UUID
     workspace_id: int
     subject_id: int
+    run_benchmark_id: int
     shard_id: int
     fence: int
     slots: int
     start: int
     stop: int
     sent_through: int
+    attempts: int = 1
     slice_microusd: int = 0
+
+    @property
+    def work(self) -> tuple[int, int]:
+        """The key of what the lease works from: its subject on its benchmark."""
+        return self.subject_id, self.run_benchmark_id
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectView:
-    """What the executor knows of a subject, read once when its first lease comes."""
+    """What the executor knows of a subject on one benchmark, read once when the first lease of them comes."""
 
     pk: int
     kind: str

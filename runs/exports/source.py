@@ -5,13 +5,12 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.utils import timezone
 
 from catalog.enums import ExportPolicy
 from catalog.queries import manifest_of
-from runs.documents import result_document
+from runs.documents import comparisons_of, result_document
 from runs.exports import queries
 from runs.exports.formats import Format
 from runs.models import ResultVersion, Run, RunBenchmark, Subject
@@ -80,17 +79,13 @@ class Source:
     @property
     def attempts(self) -> int:
         """Attempts a task."""
-        return int(self.plan.get("attempts_per_task", 1))
+        return self.run.attempts
 
     @cached_property
     def comparisons(self) -> dict[int, dict[str, Any]]:
         """The frozen comparison of each benchmark's models, by the benchmark's index; without those that have none."""
-        if not self.result.comparison:
-            return {}
-        frozen = orjson.loads(self.result.comparison)
-        listed = frozen if isinstance(frozen, list) else frozen.get("benchmarks") or [frozen]
         profiles = {benchmark.version.profile_id: benchmark.index for benchmark in self.benchmarks}
-        return {profiles[each["profile_id"]]: each for each in listed if each.get("profile_id") in profiles}
+        return {profiles[each["profile_id"]]: each for each in comparisons_of(self.result)}
 
     def subjects_of(self, benchmark: RunBenchmark) -> list[dict[str, Any]]:
         """The result's entries of one benchmark, a model each."""

@@ -215,7 +215,7 @@ def protocol_of(found: Found) -> Protocol:
 
 def cells_of(found: Found) -> list[tuple[int, str, float | None]]:
     """Task ordinal, status and score of each of the result's answers, in the order of the run's tasks."""
-    ordinals, first = found.benchmark.ordinals(), getattr(found.benchmark, "first_position", 0)
+    ordinals, first = found.benchmark.ordinals(), found.benchmark.first_position
     samples = Sample.objects.filter(run_benchmark=found.benchmark, subject=found.subject).order_by("position", "attempt")
     rows = samples.values_list("position", "status", "score")
     return [(ordinals[position - first], status, score) for position, status, score in rows.iterator(chunk_size=5_000)]

@@ -1,4 +1,8 @@
-"""Quotes, runs and everything that hangs on them. Money is micro-USD, `position` is a task's place in the run's frozen task list."""
+"""Quotes, runs and everything that hangs on them. Money is micro-USD.
+
+`position` is a task's place in the run: those of its benchmarks follow one another. Attempts at a task share a position. A *cell* of a
+subject is one attempt at one task, and its number is position × attempts + attempt − 1: shards are ranges of such numbers.
+"""
 
 from typing import Any
 
@@ -36,6 +40,9 @@ class Quote(models.Model):
     price_version = models.CharField(max_length=64)
     retention_days = models.PositiveIntegerField()
     source_run = models.ForeignKey("Run", on_delete=models.PROTECT, null=True, related_name="continuation_quotes")
+    """The run that this one continues."""
+    reused_run = models.ForeignKey("Run", on_delete=models.PROTECT, null=True, related_name="+")
+    """The run whose finished answers are taken over, without continuing it."""
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
 
@@ -48,7 +55,16 @@ class Quote(models.Model):
     @property
     def plan_document(self) -> dict[str, Any]:
         document: dict[str, Any] = orjson.loads(self.plan)
+        if "coverage" not in document["benchmarks"][0]:  # of a time when a run had one benchmark: what it has stood only above
+            for key in ("coverage", "task_list_sha256", "resolution", "evidence", "delivery"):
+                document["benchmarks"][0][key] = document[key]
+            document["benchmarks"][0]["output_limit"] = document["delivery"]["output_limit"]
         return document
+
+    @property
+    def answers_from(self) -> "Run | None":
+        """The run whose finished answers the quote takes over."""
+        return self.source_run or self.reused_run
 
     @property
     def request_document(self) -> dict[str, Any]:
@@ -70,6 +86,8 @@ class Run(models.Model):
     status = models.CharField(max_length=10, choices=RunStatus.choices, default=RunStatus.QUEUED)
     phase = models.CharField(max_length=10, choices=Phase.choices, default=Phase.QUEUED)
     metadata = models.JSONField(default=dict)
+    attempts = models.PositiveSmallIntegerField(default=1)
+    """How often each subject is asked each task."""
     planned = models.PositiveIntegerField()
     """Cells: tasks × subjects × attempts."""
     processed = models.PositiveIntegerField(default=0)
@@ -112,7 +130,7 @@ class Run(models.Model):
 
 
 class RunBenchmark(models.Model):
-    """A benchmark version in a run, with its frozen task list. At first exactly one a run."""
+    """A benchmark version in a run, with its frozen task list."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="benchmarks")
     index = models.PositiveSmallIntegerField(default=0)
@@ -124,15 +142,23 @@ class RunBenchmark(models.Model):
     task_count = models.PositiveIntegerField()
     task_list_sha256 = models.CharField(max_length=64)
     output_limit = models.PositiveIntegerField()
+    first_position = models.PositiveIntegerField(default=0)
+    """Of its first task in the run."""
 
     class Meta:
+        ordering = ["run_id", "index"]
         constraints = [models.UniqueConstraint(fields=["run", "index"], name="run_benchmark_once")]
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.version_id}"
 
+    @property
+    def positions(self) -> range:
+        """Its tasks' positions in the run."""
+        return range(self.first_position, self.first_position + self.task_count)
+
     def ordinals(self) -> list[int]:
-        """The task ordinal of each position."""
+        """The task ordinal of each of its positions, from its first one on."""
         return orjson.loads(self.task_ordinals) if self.task_ordinals else list(range(self.task_count))
 
 
@@ -140,7 +166,6 @@ class Subject(models.Model):
     """A model as it was quoted, with its running figures. Counters come from inserted samples alone."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="subjects")
-    run_benchmark = models.ForeignKey(RunBenchmark, on_delete=models.CASCADE, related_name="subjects")
     index = models.PositiveSmallIntegerField()
     label = models.CharField(max_length=200)
     kind = models.CharField(max_length=12, choices=SubjectKind.choices)
@@ -153,7 +178,6 @@ class Subject(models.Model):
     """Of a seeded baseline."""
     recorded_model = models.ForeignKey(RecordedModel, on_delete=models.PROTECT, null=True, related_name="+")
     reasoning = models.JSONField(default=dict)
-    output_limit = models.PositiveIntegerField()
     concurrency = models.PositiveSmallIntegerField()
     fee_percent = models.DecimalField(max_digits=6, decimal_places=3, default=0)
     status = models.CharField(max_length=10, choices=SubjectStatus.choices, default=SubjectStatus.RUNNING)
@@ -170,6 +194,8 @@ class Subject(models.Model):
     truncated = models.PositiveIntegerField(default=0)
     unreadable = models.PositiveIntegerField(default=0)
     empty = models.PositiveIntegerField(default=0)
+    tallies = models.JSONField(default=dict)
+    """The same counters of each benchmark, by its key as text: what a page shows while the run goes on."""
     usage_microusd = models.BigIntegerField(default=0)
     fee_microusd = models.BigIntegerField(default=0)
     first_answers = models.PositiveSmallIntegerField(default=0)
@@ -192,15 +218,16 @@ class Subject(models.Model):
 
 
 class Shard(models.Model):
-    """A range of one subject's tasks, worked by at most one lease at a time. `fence` rises at each grant: a write names the fence it
-    holds.
+    """A range of one subject's cells, whole tasks of one benchmark, worked by at most one lease at a time. `fence` rises at each grant: a
+    write names the fence it holds.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="shards")
+    run_benchmark = models.ForeignKey(RunBenchmark, on_delete=models.CASCADE, related_name="shards", db_index=False)
     subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="shards")
     start = models.PositiveIntegerField()
     stop = models.PositiveIntegerField()
-    """Positions start ≤ p < stop."""
+    """Cells start ≤ c < stop."""
     is_done = models.BooleanField(default=False)
     fence = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=60, blank=True)
@@ -209,11 +236,11 @@ class Shard(models.Model):
     slice_microusd = models.BigIntegerField(default=0)
     """Reserved from the run's budget by the live lease."""
     sent_through = models.PositiveIntegerField(default=0)
-    """Cells at positions below this may have been sent."""
+    """Cells below this may have been sent."""
     suspects = models.JSONField(default=dict)
-    """Position (as text) to the number of leases that died while it may have been on its way."""
+    """Cell (as text) to the number of leases that died while it may have been on its way."""
     unknown = models.JSONField(default=list)
-    """Positions whose outcome is unknown: cancelled while a call was on its way."""
+    """Cells whose outcome is unknown: cancelled while a call was on its way."""
     parked_need_microusd = models.BigIntegerField(null=True)
     """The least that the next attempt needs, where the budget did not cover it; null while it can work."""
 
@@ -299,7 +326,7 @@ class Event(models.Model):
 
 
 class ResultVersion(models.Model):
-    """A frozen result and its comparison: canonical JSON, served as stored."""
+    """A frozen result and its comparisons, one for each benchmark: canonical JSON, served as stored."""
 
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="results")
     number = models.PositiveIntegerField()

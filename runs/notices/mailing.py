@@ -21,7 +21,7 @@ from yarl import URL
 
 from common.jobs import enqueue
 from common.mail import send_each
-from runs.documents import compare_document
+from runs.documents import comparisons_of
 from runs.enums import Phase
 from runs.models import ResultVersion, Run
 from runs.models.notices import NoticeMail, WebhookEndpoint
@@ -134,15 +134,13 @@ def result_lines(run: Run) -> Iterator[str]:
     if result is None:
         return
     subjects = orjson.loads(result.document)["subjects"]
-    benchmarks = list(run.benchmarks.all())
+    benchmarks, compared = list(run.benchmarks.all()), comparisons_of(result)
     for benchmark in benchmarks:
         mine = [each for each in subjects if each.get("benchmark_index", 0) == benchmark.index]
         if len(mine) == 1:
             sentence = _score_words(mine[0])
-        elif len(benchmarks) == 1:
-            sentence = str(orjson.loads(result.comparison).get("summary", ""))
         else:
-            sentence = str(compare_document(run, profile_id=benchmark.version.profile_id).get("summary", ""))  # type: ignore[call-arg, unused-ignore]
+            sentence = next((each["summary"] for each in compared if each["profile_id"] == benchmark.version.profile_id), "")
         if sentence:
             yield sentence if len(benchmarks) == 1 else f"{benchmark.version.benchmark.name}: {sentence}"
 

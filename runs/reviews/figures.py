@@ -12,7 +12,6 @@ from typing import Any
 
 from django.core.cache import cache
 
-from runs.browsing.filters import attempts_of
 from runs.models import ResultVersion, Run, RunBenchmark
 from runs.models.reviews import VerdictOverride
 from runs.results import metric_document
@@ -72,9 +71,9 @@ def _headline(run: Run, benchmark: RunBenchmark, cells: list[tuple[int, float]])
     from runs.statistics.choosing import estimate_score
     from runs.statistics.means import Clusters, item_means
 
-    attempts = attempts_of(run)
+    attempts = run.attempts
     metric = ACCURACY if attempts == 1 else replace(ACCURACY, is_binary=False)
-    first = getattr(benchmark, "first_position", 0)
+    first = benchmark.first_position
     positions, values = zip(*((position - first, score) for position, score in cells), strict=True) if cells else ((), ())
     scores = item_means(positions, values, benchmark.task_count, attempts)
     known = scores == scores

@@ -1,7 +1,7 @@
 """The runner of benchmarks graded by one of the five built-in graders: one call an attempt, one verdict."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from catalog.graders import Verdict, compile_grader
@@ -13,9 +13,10 @@ from gateway.metering import Price, worst_case
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """One task in memory: what it asks, what is compared, and how large its prompt is."""
+    """One attempt at a task in memory: what it asks, what is compared, and how large its prompt is."""
 
     position: int
+    """The task's place in the run."""
     task_pk: int
     ordinal: int
     task_id: str
@@ -23,6 +24,13 @@ class TaskSpec:
     message_count: int
     values: dict[str, Any]
     reference: Any
+    attempt: int = 1
+    cell: int = 0
+    """The attempt's number among all of its subject."""
+
+    def at_attempt(self, attempt: int, attempts: int) -> "TaskSpec":
+        """The same task at one of its attempts."""
+        return replace(self, attempt=attempt, cell=self.position * attempts + attempt - 1)
 
 
 class BuiltinRunner:
@@ -34,7 +42,7 @@ class BuiltinRunner:
         self._grade: Callable[..., Verdict] = compile_grader(version.grader, self.manifest["grader_options"])
 
     def tasks(self, ordinals: dict[int, int]) -> list[TaskSpec]:
-        """The tasks of `ordinals` (ordinal to position), by position."""
+        """The tasks of `ordinals` (ordinal to position), by position, at their first attempt."""
         rows = Task.objects.filter(version=self.version, ordinal__in=ordinals).values_list(
             "pk", "ordinal", "task_id", "prompt_bytes", "message_count", "content__values", "content__reference"
         )

@@ -13,7 +13,7 @@ VERDICTS = ("right", "wrong", "mixed", "error", "unfinished")
 
 
 class CompareQuery(Query):
-    profile_id = Text(required=False, max_length=200)
+    profile_id = Text(required=False, max_length=200, help_text="Which benchmark; needed where the run has several.")
     format = Choice(choices=("json", "csv"), default="json")
     table = Choice(choices=TABLES, default="ranking", help_text="Which table, as `csv`.")
 

@@ -8,7 +8,17 @@ from common.pages import MAX_LIMIT
 from common.serializers import Choice, Id, ListQuery, Money, Query, Strict, Text, Truth, WholeNumber
 from runs.enums import RunStatus
 from runs.exports.formats import FORMAT_NAMES
-from runs.requests import DEFAULT_CONCURRENCY, DEFAULT_SAMPLE, EFFORTS, MAX_CONCURRENCY, MAX_SAMPLE, MAX_SUBJECTS
+from runs.requests import (
+    DEFAULT_CONCURRENCY,
+    DEFAULT_SAMPLE,
+    EFFORTS,
+    MAX_ATTEMPTS,
+    MAX_BENCHMARKS,
+    MAX_CONCURRENCY,
+    MAX_SAMPLE,
+    MAX_SUBJECTS,
+    MAX_WEIGHT,
+)
 
 EXPORT_FORMATS = FORMAT_NAMES
 MAX_SEED = 2**53
@@ -66,12 +76,31 @@ _QUOTE_FIELDS: dict[str, Any] = {
     "benchmark": _text(200, description="A slug, a display name, `slug@number` or a private benchmark's ID."),
     "selection": _object(
         {
-            "profile_ids": {"type": "array", "items": _text(200), "minItems": 1, "maxItems": 50, "description": "At first exactly one."},
+            "profile_ids": {"type": "array", "items": _text(200), "minItems": 1, "maxItems": MAX_BENCHMARKS, "uniqueItems": True},
             "output_format": {"type": "string", "enum": ["default"]},
+            "weights": {
+                "type": ["array", "null"],
+                "items": {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_WEIGHT},
+                "minItems": 2,
+                "maxItems": MAX_BENCHMARKS,
+                "description": "One for each of several benchmarks, in their order: with them there is a composite score, else none.",
+            },
         },
         "profile_ids",
     ),
     "coverage": _COVERAGE,
+    "attempts": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MAX_ATTEMPTS,
+        "default": 1,
+        "description": "How often each subject is asked each task; its score at a task is the mean.",
+    },
+    "reuse_from": {
+        **_text(64),
+        "type": ["string", "null"],
+        "description": "An ended run of the workspace whose finished answers are taken over for nothing where they fit.",
+    },
     "max_charge_microusd": {"type": ["string", "null"], "pattern": "^[0-9]{1,16}$", "description": "The cap in micro-USD."},
     "concurrency": {
         "type": "integer",

@@ -152,17 +152,45 @@ class DifferenceShape(serializers.Serializer[Any]):
     flips = FlipsShape(allow_null=True)
 
 
+class ResultBenchmarkShape(BenchmarkOfRunShape):
+    coverage = ResultCoverageShape(required=False)
+    output_limit = serializers.IntegerField(allow_null=True, required=False)
+
+
+class WeightShape(serializers.Serializer[Any]):
+    profile_id = serializers.CharField()
+    weight = serializers.FloatField(help_text="As it was stated.")
+    share = serializers.FloatField(help_text="Of all weights, from 0 to 1.")
+
+
+class CompositeScoreShape(serializers.Serializer[Any]):
+    index = serializers.IntegerField()
+    label = serializers.CharField()
+    value = serializers.FloatField()
+    stderr = serializers.FloatField(allow_null=True)
+    interval = IntervalShape(allow_null=True)
+
+
+class CompositeShape(serializers.Serializer[Any]):
+    """The weighted mean of the benchmarks' scores, of the models that have all of them."""
+
+    weights = WeightShape(many=True)
+    subjects = CompositeScoreShape(many=True)
+
+
 class ResultShape(serializers.Serializer[Any]):
     run_id = serializers.UUIDField()
     version = serializers.IntegerField()
     sha256 = serializers.CharField(help_text="Of the canonical JSON of this document without this field.")
     status = serializers.ChoiceField(choices=RunStatus.values)
     benchmark = BenchmarkOfRunShape(allow_null=True)
-    benchmarks = BenchmarkOfRunShape(many=True)
+    benchmarks = ResultBenchmarkShape(many=True)
     selection = OutputSelectionShape()
     grading = serializers.IntegerField()
+    attempts_per_task = serializers.IntegerField(required=False)
     coverage = ResultCoverageShape()
-    subjects = ResultSubjectShape(many=True)
+    subjects = ResultSubjectShape(many=True, help_text="One entry for each model on each benchmark.")
+    composite = CompositeShape(allow_null=True, required=False, help_text="Null where no weights were stated.")
     billing = BillingOfResultShape()
     notices = serializers.ListField(child=serializers.CharField())
     diff = DifferenceShape(many=True, required=False, help_text="With `diff=previous`.")

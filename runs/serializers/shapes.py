@@ -28,6 +28,13 @@ class CoverageShape(serializers.Serializer[Any]):
     excluded = serializers.IntegerField()
 
 
+class RunBenchmarkShape(BenchmarkOfRunShape):
+    """A benchmark of a run, with its own tasks."""
+
+    coverage = CoverageShape()
+    output_limit = serializers.IntegerField()
+
+
 class TierShape(serializers.Serializer[Any]):
     """The rates of a whole call whose input is above so many tokens, cached ones included."""
 
@@ -63,7 +70,7 @@ class PlannedSubjectShape(serializers.Serializer[Any]):
     external_charges = serializers.BooleanField()
     pricing = RatesShape()
     reasoning = SubjectReasoningShape()
-    output_limit = serializers.IntegerField()
+    output_limit = serializers.IntegerField(allow_null=True)
     cap_share_microusd = Money(allow_null=True)
 
 
@@ -131,20 +138,46 @@ class EvidenceShape(serializers.Serializer[Any]):
     same_price = serializers.BooleanField(required=False, help_text="Whether all were charged at the price of this quote.")
 
 
+class PlannedBenchmarkShape(RunBenchmarkShape):
+    """A benchmark of a plan, with everything that belongs to it alone."""
+
+    task_list_sha256 = serializers.CharField()
+    ceiling_microusd = Money()
+    resolution = ResolutionShape()
+    evidence = EvidenceShape(many=True, allow_null=True, help_text="Of the subjects that have some; null where none has.")
+    delivery = DeliveryShape()
+
+
+class ReuseShape(serializers.Serializer[Any]):
+    """What is taken over from an earlier run, without continuing it; in cells."""
+
+    source_run = serializers.UUIDField()
+    reused = serializers.IntegerField()
+    pending = serializers.IntegerField()
+    reused_by_subject = serializers.ListField(child=serializers.IntegerField())
+    lower_limit = serializers.IntegerField(
+        allow_null=True, help_text="The output limit of the earlier run, where this one raises it: answers that it did not cut are kept."
+    )
+    unknown_retry = serializers.IntegerField()
+    evidence_expires_at = serializers.DateTimeField(allow_null=True)
+
+
 class PlanShape(serializers.Serializer[Any]):
     benchmark = BenchmarkOfRunShape(allow_null=True)
-    benchmarks = BenchmarkOfRunShape(many=True)
-    coverage = CoverageShape()
+    benchmarks = PlannedBenchmarkShape(many=True)
+    coverage = CoverageShape(help_text="Of all benchmarks together.")
     subjects = PlannedSubjectShape(many=True)
     total_tasks = serializers.IntegerField()
     attempts_per_task = serializers.IntegerField()
     concurrency = serializers.IntegerField()
     pricing = PlanPricingShape()
-    resolution = ResolutionShape()
-    task_list_sha256 = serializers.CharField()
+    weights = serializers.ListField(child=serializers.FloatField(), allow_null=True, help_text="Of the benchmarks in a composite score.")
+    resolution = ResolutionShape(allow_null=True, help_text="Here and below: null where there are several benchmarks, each with its own.")
+    task_list_sha256 = serializers.CharField(allow_null=True)
     evidence = EvidenceShape(many=True, allow_null=True, help_text="Of the subjects that have some; null where none has.")
-    delivery = DeliveryShape()
+    delivery = DeliveryShape(allow_null=True)
     continuation = ContinuationShape(allow_null=True)
+    reuse = ReuseShape(allow_null=True)
     warnings = WarningShape(many=True)
 
 
@@ -228,8 +261,9 @@ class RunShape(serializers.Serializer[Any]):
     deadline_at = serializers.DateTimeField()
     workspace_id = serializers.UUIDField()
     benchmark = BenchmarkOfRunShape(allow_null=True)
-    benchmarks = BenchmarkOfRunShape(many=True)
-    coverage = CoverageShape()
+    benchmarks = RunBenchmarkShape(many=True)
+    coverage = CoverageShape(help_text="Of all benchmarks together.")
+    attempts_per_task = serializers.IntegerField()
     request = AnyObject()
     metadata = AnyObject()
     quote_id = serializers.UUIDField()

@@ -88,15 +88,10 @@ def model_of(subject: Subject) -> str:
     return f"managed:{subject.route.route_id}{setting}"[:300]
 
 
-def attempts_of(candidate: Candidate) -> int:
-    """Attempts a task: the planned cells of a model that has all of them, over the tasks."""
-    return max(1, int(candidate.figures["counts"]["planned"]) // max(1, candidate.benchmark.task_count))
-
-
 def published_parts(candidate: Candidate, result: ResultVersion) -> dict[str, Any]:
     """Protocol, figures and scores of an entry, as they are copied from the frozen result and its samples."""
     benchmark = RunBenchmark.objects.select_related("version__benchmark").get(pk=candidate.benchmark.pk)  # with its ordinals
-    version, ordinals, attempts = benchmark.version, benchmark.ordinals(), attempts_of(candidate)
+    version, ordinals, attempts = benchmark.version, benchmark.ordinals(), candidate.subject.run.attempts
     protocol = protocol_of(
         profile_id=version.profile_id,
         version_sha256=version.sha256,
@@ -108,7 +103,7 @@ def published_parts(candidate: Candidate, result: ResultVersion) -> dict[str, An
         attempts=attempts,
         grading=1,
     )
-    first = getattr(benchmark, "first_position", 0)
+    first = benchmark.first_position
     rows = list(_graded(candidate).values_list("position", "score"))
     scores = item_means([place - first for place, _ in rows], [score or 0.0 for _, score in rows], benchmark.task_count, attempts)
     return {

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-import orjson
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from catalog.models import BenchmarkVersion, Task
 from common.ids import named_id
 from runs import queries
+from runs.documents import comparisons_of
 from runs.models import ResultVersion, Run, RunBenchmark, Sample, Subject
 from runs.models.sharing import Publication, Share
 from runs.sharing.links import token_sha256
@@ -49,11 +49,7 @@ def find_shared(token: str) -> tuple[Share, Run]:
 
 def comparison_on(result: ResultVersion, profile_id: str) -> dict[str, Any] | None:
     """The frozen comparison of the result's models on one benchmark version; None where it has a single model."""
-    if not result.comparison:
-        return None
-    stored = orjson.loads(result.comparison)
-    found = stored if isinstance(stored, list) else stored.get("comparisons", [stored])
-    comparison: dict[str, Any] | None = next((each for each in found if each.get("profile_id") == profile_id), None)
+    comparison = next((each for each in comparisons_of(result) if each["profile_id"] == profile_id), None)
     return comparison if comparison and len(comparison["ranking"]) + len(comparison["excluded"]) > 1 else None
 
 

@@ -130,7 +130,7 @@ def answer_shown(sample: Sample, labels: Mapping[int, str], calls: Mapping[Any, 
 
 def _around(run: Run, benchmark: RunBenchmark, position: int) -> dict[str, int | None]:
     """The positions of the tasks before and after that have samples, inside the same benchmark: its tasks stand together in the run."""
-    first = getattr(benchmark, "first_position", 0)
+    first = benchmark.first_position
     inside = range(first, first + benchmark.task_count)
     previous, following = positions_around(run, position)
     return {

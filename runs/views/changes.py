@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from common.errors import Forbidden, Refused
 from common.web import page, redirect_to, render_page
 from runs import actions, queries
+from runs.documents import title_of
 from runs.enums import RunStatus
 from runs.forms import ContinueForm
 from runs.permissions import can_cancel_run, can_continue_run
@@ -61,7 +62,7 @@ def continuation(request: PersonRequest, run_id: UUID) -> HttpResponse:
     run = queries.get_run_of_member(request.user, run_id)
     actor = actor_of_user(request.user)
     require(can_continue_run(actor, run))
-    is_post = request.method == "POST"
+    is_post, context = request.method == "POST", {"run": run, "title": title_of(run)}
     form = ContinueForm(request.POST if is_post else None, initial={"include_cancelled": run.status == RunStatus.CANCELLED})
     if is_post and form.is_valid():
         chosen = form.cleaned_data
@@ -80,8 +81,8 @@ def continuation(request: PersonRequest, run_id: UUID) -> HttpResponse:
         except Refused as refusal:
             form.add_error("cap" if refusal.code == "cap_below_minimum" else None, refusal_words(refusal))
             form.ask(refusal.code)
-            return render_page(request, "runs/continuation.html", {"run": run, "form": form}, partial="form", status=refusal.status)
+            return render_page(request, "runs/continuation.html", context | {"form": form}, partial="form", status=refusal.status)
         return redirect_to(request, reverse("runs:quote", args=[quote.public_id]))
     if run.interruption is None:
         return redirect_to(request, reverse("runs:report", args=[run.public_id]))
-    return render_page(request, "runs/continuation.html", {"run": run, "form": form}, partial="form", status=422 if is_post else 200)
+    return render_page(request, "runs/continuation.html", context | {"form": form}, partial="form", status=422 if is_post else 200)

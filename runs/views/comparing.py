@@ -59,7 +59,7 @@ def comparison(request: PersonRequest, run_id: UUID) -> HttpResponse:
         "groups_drawn": groups_chart(found.result),
         "switch": _switch(found),
         "counts": comparisons.disagreements(run, benchmark, Asked(a=a, b=b), limit=1).counts if several else {},
-        "attempts": comparisons.attempts_of(run),
+        "attempts": run.attempts,
         "is_small": len(found.tables["pairs"].rows) <= 6,
         "files": [(key, table.title) for key, table in found.tables.items() if table.rows],
         "kept": _query(profile_id=found.profile_id) if len(found.profile_ids) > 1 else "",
@@ -88,7 +88,7 @@ def disagreements(request: PersonRequest, run_id: UUID) -> HttpResponse:
     asked = _asked(request, [subject.index for subject in subjects])
     cursor = request.GET.get("cursor")
     found = comparisons.disagreements(run, benchmark, asked, cursor=cursor, limit=TASKS_A_PAGE) if len(subjects) > 1 else None
-    attempts = comparisons.attempts_of(run)
+    attempts = run.attempts
     labels = {subject.index: subject.label for subject in subjects}
     for row in found.rows if found else ():
         for answer in row["answers"]:

@@ -94,7 +94,7 @@ def _model(each: ModelDifference, document: dict[str, Any]) -> dict[str, Any]:
                 "pricing": (plan or {}).get("pricing") or {},
                 "reasoning": (plan or {}).get("reasoning") if subject.kind in CALLED else None,
                 "output_limit": benchmark.output_limit,
-                "attempts": comparisons.attempts_of(run),
+                "attempts": run.attempts,
             }
             for subject, result, plan, benchmark, run in (
                 (each.earlier.subject, each.before, plans[0], each.earlier.benchmark, each.earlier.run),
@@ -113,7 +113,7 @@ def _plan_of(run: Run, index: int) -> dict[str, Any] | None:
 def _flips(request: PersonRequest, chosen: ModelDifference) -> dict[str, Any]:
     """A page of the tasks on which the model changed, and links to the other kinds of change with how many there are."""
     assert chosen.paired is not None
-    several = max(comparisons.attempts_of(chosen.benchmark.run), comparisons.attempts_of(chosen.earlier.run)) > 1
+    several = max(chosen.benchmark.run.attempts, chosen.earlier.run.attempts) > 1
     words = DIRECTIONS_OF_SEVERAL if several else DIRECTIONS
     direction = request.GET.get("flips", "")
     direction = direction if direction in dict(words) else "any"

@@ -30,9 +30,8 @@ from runs.forms import (
     Setup,
     SetupForm,
 )
-from runs.quoting import ASSUMED_DISAGREEMENT
 from runs.requests import DEFAULT_CONCURRENCY
-from runs.statistics import smallest_difference
+from runs.statistics import ASSUMED_DISAGREEMENT, smallest_difference
 from runs.views.picking import all_task_ids, pick, picker_context
 from runs.wording import refusal_words
 from workspaces.actors import actor_of_user

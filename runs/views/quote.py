@@ -36,6 +36,8 @@ def quote_context(request: PersonRequest, found: Quote, *, refusal: Refused | No
     now = timezone.now()
     document = documents.quote_document(found)
     plan = document["plan"]
+    for part, weight in zip(plan["benchmarks"], plan.get("weights") or [], strict=False):
+        part["weight"] = weight
     labels = {subject["index"]: subject["label"] for subject in plan["subjects"]}
     wallet = get_wallet(found.workspace)
     seconds_left = max(0, int((found.expires_at - now).total_seconds()))
@@ -44,7 +46,12 @@ def quote_context(request: PersonRequest, found: Quote, *, refusal: Refused | No
         "document": document,
         "plan": plan,
         "calls": plan["total_tasks"] * plan["attempts_per_task"] * len(plan["subjects"]),
-        "evidence": [{**each, "label": labels[each["subject_index"]]} for each in plan["evidence"] or []],
+        "kept": plan["continuation"] or plan.get("reuse"),
+        "evidence": [
+            {**each, "label": labels[each["subject_index"]], "benchmark": part["name"] if len(plan["benchmarks"]) > 1 else ""}
+            for part in plan["benchmarks"]
+            for each in part["evidence"] or []
+        ],
         "most_microusd": min(found.ceiling_microusd, found.cap_microusd) if found.cap_microusd is not None else found.ceiling_microusd,
         "cap_binds": found.cap_microusd is not None and found.cap_microusd < found.ceiling_microusd,
         "has_external": any(subject["external_charges"] for subject in plan["subjects"]),

@@ -1,13 +1,14 @@
 """The report of a run: live while it runs, the frozen result when it has ended."""
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-import orjson
 from django.http import HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from catalog.enums import ExportPolicy
 from common.web import is_fragment_request, page, render_page
 from runs import documents, queries
 from runs.charts import (
@@ -42,6 +43,7 @@ def report(request: PersonRequest, run_id: UUID) -> HttpResponse:
     run = queries.get_run_of_member(request.user, run_id)
     context = {
         "run": run,
+        "title": documents.title_of(run),
         "document": documents.run_document(run),
         "can_run": can_run(actor_of_user(request.user), run.workspace),
         "is_cancelling": run.cancel_requested_at is not None and not run.is_ended,
@@ -49,9 +51,9 @@ def report(request: PersonRequest, run_id: UUID) -> HttpResponse:
     if not run.is_ended and is_fragment_request(request) and request.htmx.target == "progress":  # type: ignore[attr-defined]
         return render_page(request, "runs/report.html", {"run": run, "progress": progress_of(run)}, partial="progress_chart")
     if not run.is_ended:
-        subjects = list(run.subjects.all())
-        context["subjects"] = [(subject, running_headline(subject.correct, subject.graded)) for subject in subjects]
-        context["zero_columns"] = {name for name in COUNTS if not any(getattr(subject, name, 0) for subject in subjects)}
+        rows = live_rows(run)
+        context["subjects"] = rows
+        context["zero_columns"] = {name for name in COUNTS if not any(row["counts"].get(name) for row in rows)}
         return render_page(request, "runs/report.html", context, partial="live")
     context |= final_context(run)
     response = render_page(
@@ -64,36 +66,95 @@ def report(request: PersonRequest, run_id: UUID) -> HttpResponse:
     return response
 
 
+def live_rows(run: Run) -> list[dict[str, Any]]:
+    """One row for each model on each benchmark, with its counters so far. Scores of different benchmarks are never added up."""
+    benchmarks = list(run.benchmarks.all())
+    rows = []
+    for benchmark in benchmarks:
+        for subject in run.subjects.all():
+            counts = vars(subject) if len(benchmarks) == 1 else subject.tallies.get(str(benchmark.pk), {})
+            rows.append(
+                {
+                    "subject": subject,
+                    "benchmark": benchmark if len(benchmarks) > 1 else None,
+                    "is_first": benchmark.index == 0,
+                    "counts": counts,
+                    "graded": counts.get("graded", 0),
+                    "planned": benchmark.task_count * run.attempts,
+                    "headline": running_headline(counts.get("correct", 0), counts.get("graded", 0)),
+                }
+            )
+    return rows
+
+
 def final_context(run: Run) -> dict[str, Any]:
-    """The frozen result as the page lays it out."""
+    """The frozen result as the page lays it out: a part for each benchmark, and what belongs to the run as a whole."""
     frozen = queries.get_result(run)
     result = documents.result_document(frozen)
-    compare = orjson.loads(frozen.comparison) if frozen.comparison and len(result["subjects"]) > 1 else None
+    comparisons = {each["profile_id"]: each for each in documents.comparisons_of(frozen)}
+    parts = documents.parts_of_result(result)
     continued_by = getattr(run, "continued_by_run", None)
+    subjects = list(run.subjects.all())
     return {
         "result": result,
+        "parts": [
+            {
+                **part_context(part, comparisons.get(part["benchmark"]["profile_id"]), "" if len(parts) == 1 else f"-{number}"),
+                "population": benchmark.coverage["population"],
+            }
+            for number, (part, benchmark) in enumerate(zip(parts, run.benchmarks.all(), strict=True), 1)
+        ],
+        "attempts": run.attempts,
+        "has_several": len(parts) > 1,
+        "export_policy": strictest_policy(run),
         "reviewed": second_figures(run, frozen),
-        "export_policy": run.benchmarks.all()[0].version.export_policy,
-        "compare": compare,
-        "rows": ranked_rows(result, compare),
-        "zero_columns": {name for name in COUNTS if not any(subject["counts"].get(name) for subject in result["subjects"])},
-        "is_judged": compare is not None and compare["bounds"] is None and len(compare["ranking"]) > 1,
-        "forest": scores_chart(result, compare) if compare else None,
-        "differences": differences_chart(compare) if compare else None,
-        "cost": cost_chart(result, compare) if compare else None,
-        "speed": speed_chart(result, compare) if compare else None,
-        "groups": groups_chart(result),
-        "latency": latency_chart(result),
         "progress": progress_of(run),
-        "labels": {subject["index"]: subject["label"] for subject in result["subjects"]},
-        "group_rows": group_rows(result),
-        "error_rows": error_rows(result),
         "can_continue": run.interruption is not None and continued_by is None,
         "continued_by": continued_by,
         "estimated_calls": sum(subject["usage"]["estimated_calls"] for subject in result["subjects"]),
-        "has_external": any(subject.get("kind") == SubjectKind.CONNECTION for subject in result["subjects"]),
-        "baselines": {subject.index for subject in run.subjects.all() if subject.kind == SubjectKind.BASELINE},
+        "has_external": any(subject.kind == SubjectKind.CONNECTION for subject in subjects),
+        "baselines": {subject.index for subject in subjects if subject.kind == SubjectKind.BASELINE},
     }
+
+
+def part_context(part: dict[str, Any], compare: dict[str, Any] | None, suffix: str) -> dict[str, Any]:
+    """One benchmark's figures, tables and charts. `suffix` keeps the names of its elements apart from those of other parts."""
+    compare = compare if len(part["subjects"]) > 1 else None
+    charts = {
+        "forest": scores_chart(part, compare) if compare else None,
+        "differences": differences_chart(compare) if compare else None,
+        "cost": cost_chart(part, compare) if compare else None,
+        "speed": speed_chart(part, compare) if compare else None,
+        "groups": groups_chart(part),
+        "latency": latency_chart(part),
+    }
+    return {
+        "suffix": suffix,
+        "result": part,
+        "benchmark": part["benchmark"],
+        "compare": compare,
+        "rows": ranked_rows(part, compare),
+        "zero_columns": {name for name in COUNTS if not any(subject["counts"].get(name) for subject in part["subjects"])},
+        "is_judged": compare is not None and compare["bounds"] is None and len(compare["ranking"]) > 1,
+        "labels": {subject["index"]: subject["label"] for subject in part["subjects"]},
+        "attempt_rows": attempt_rows(part),
+        "group_rows": group_rows(part),
+        "error_rows": error_rows(part),
+        **{name: chart and replace(chart, id=f"{chart.id}{suffix}") for name, chart in charts.items()},
+    }
+
+
+def strictest_policy(run: Run) -> str:
+    """What may leave of the run as a whole: as little as of the benchmark that lets the least leave."""
+    policies = {benchmark.version.export_policy for benchmark in run.benchmarks.all()}
+    return next(policy for policy in (ExportPolicy.AGGREGATE, ExportPolicy.NO_ANSWERS, ExportPolicy.FULL) if policy in policies)
+
+
+def attempt_rows(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row for each figure of several attempts, with each model's in the order of the subjects; none where there was one attempt."""
+    metrics = [{each["metric"]: each for each in subject["metrics"] if each["metric"].startswith("pass")} for subject in part["subjects"]]
+    names = {key: metric["name"] for each in metrics for key, metric in each.items()}
+    return [{"key": key, "name": name, "cells": [each.get(key) for each in metrics]} for key, name in names.items()]
 
 
 def progress_of(run: Run) -> ProgressChart | None:

@@ -84,7 +84,7 @@ def samples(request: PersonRequest, run_id: UUID) -> HttpResponse:
         "error_codes": [(code, error_words(code)) for code in filters.error_codes_of(run)],
         "benchmark": benchmarks[0],
         "benchmarks": benchmarks,
-        "attempts": range(1, filters.attempts_of(run) + 1),
+        "attempts": range(1, run.attempts + 1),
         "groups": filters.groups_of(run) if any(each.version.has_groups for each in benchmarks) else [],
     }
     return render_page(request, "runs/samples.html", context, partial="list")
@@ -121,7 +121,7 @@ def task_context(request: PersonRequest, run: Run, position: int, filled: Filled
     reviews = reviews_of_samples(found)
     actor = actor_of_user(request.user)
     may_review = can_review(actor, run)
-    attempts = filters.attempts_of(run)
+    attempts = run.attempts
     documents = reviewed_documents(run, found, queries.calls_of_samples(found))
     answers = [
         document

@@ -73,7 +73,7 @@ def test_a_quote_of_a_managed_model(api: ApiClient, sums: BenchmarkVersion) -> N
         ({"coverage": {"mode": "tasks", "task_ids": ["t1", "nothing"]}}, "task_not_found"),
         ({"coverage": {"mode": "sample", "sample_count": 11}}, "sample_too_large"),
         ({"max_charge_microusd": "1"}, "cap_below_minimum"),
-        ({"benchmark": None, "selection": {"profile_ids": ["sums@1", "other@1"]}}, "several_benchmarks_unsupported"),
+        ({"benchmark": None, "selection": {"profile_ids": ["sums@1", "sums"]}}, "benchmark_named_twice"),
         ({"coverage": {"mode": "sample", "sample_count": 0}}, "validation_error"),
         ({"coverage": {"mode": "sample", "seed": -1}}, "validation_error"),
         ({"colour": "red"}, "validation_error"),

@@ -120,9 +120,7 @@ def measure(sizes: list[int]) -> bool:
     least, most = sizes[0], sizes[-1]
     print(f"exports of {' and '.join(f'{each:,}' for each in sizes)} samples, SQLite: seconds, MiB of file, MiB of memory above the rest")
     for wanted in FORMATS:
-        told = "   ".join(
-            f"{s:6.2f} s {size / 2**20:7.2f} MiB {mib:6.1f} MiB" for s, size, mib in (found[wanted, n] for n in sizes)
-        )
+        told = "   ".join(f"{s:6.2f} s {size / 2**20:7.2f} MiB {mib:6.1f} MiB" for s, size, mib in (found[wanted, n] for n in sizes))
         (first, _, small), (last, _, large) = found[wanted, least], found[wanted, most]
         print(f"  {wanted:8} {told}   time × {last / first:.1f}, memory × {large / max(small, 1.0):.1f} for samples × {most / least:.0f}")
     kept = all(found[wanted, most][2] <= MOST_MIB for wanted in FORMATS)

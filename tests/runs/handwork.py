@@ -52,7 +52,7 @@ class Hand:
         """Ask for the money and the mark of the next so many cells."""
         pending = pending_of(grant)[:cells]
         wanted = sum(worst_of(grant, spec) for spec in pending)
-        reach = pending[-1].position + 1 if mark is None else mark
+        reach = pending[-1].cell + 1 if mark is None else mark
         return self.hand_in(grant, wanted=wanted, least=wanted, mark=reach)
 
     def hand_in(
@@ -90,10 +90,11 @@ class Hand:
         values = {
             "shard_id": grant.shard_id,
             "subject_id": grant.subject_id,
+            "run_benchmark_id": grant.run_benchmark_id,
             "fence": grant.fence,
             "slots": 0 if release else grant.slots,
             "outcomes": list(outcomes),
-            "unknown": [(position, lost_call(grant)) for position in unknown],
+            "unknown": [(cell, lost_call(grant)) for cell in unknown],
             "sent_through": Shard.objects.get(pk=grant.shard_id).sent_through if mark is None else mark,
             "slice_kept": 0 if release else kept,
             "slice_wanted": wanted,
@@ -114,7 +115,7 @@ def stop(code: str = "provider_authentication", message: str = "The key is wrong
 
 
 def subject_work(grant: Grant) -> SubjectWork:
-    return load_subject(grant.subject_id)
+    return load_subject(*grant.work)
 
 
 def pending_of(grant: Grant) -> list[TaskSpec]:
@@ -250,10 +251,18 @@ def assert_books(run: Run) -> None:
 
     assert run.processed == samples.count() == sum(subject.processed for subject in subjects)
     assert run.errors == samples.filter(status="error").count() == sum(subject.errors for subject in subjects)
-    assert not samples.values("subject", "position").annotate(copies=Count("id")).filter(copies__gt=1).exists()
+    assert not samples.values("subject", "position", "attempt").annotate(copies=Count("id")).filter(copies__gt=1).exists()
     for subject in subjects:
         own = samples.filter(subject=subject)
         assert (subject.graded, subject.correct) == (own.filter(status="graded").count(), own.filter(correct=True).count())
+        for key, tally in subject.tallies.items():
+            there = own.filter(run_benchmark=int(key))
+            counted = {
+                "processed": there.count(),
+                "graded": there.filter(status="graded").count(),
+                "correct": there.filter(correct=True).count(),
+            }
+            assert {name: tally.get(name, 0) for name in counted} == counted
         assert _total(leased.filter(subject=subject), "slots") <= subject.concurrency
 
     events = list(Event.objects.filter(run=run).order_by("sequence"))

@@ -269,7 +269,7 @@ def test_reasoning_sample_and_limits_of_the_source_are_kept(start_sums: Start, a
     again = continued(run, actor)
     assert [subject.reasoning for subject in again.subjects.all()] == [{"effort": "high"}, {"effort": "low"}]
     assert [subject.label for subject in again.subjects.all()] == [subject.label for subject in run.subjects.all()]
-    assert (again.name, again.metadata, subject_of(again).concurrency, subject_of(again).output_limit) == ("Named", {"a": "b"}, 3, 48)
+    assert (again.name, again.metadata, subject_of(again).concurrency, again.benchmarks.get().output_limit) == ("Named", {"a": "b"}, 3, 48)
     mine, theirs = again.benchmarks.get(), run.benchmarks.get()
     assert (mine.ordinals(), mine.task_list_sha256, mine.coverage) == (theirs.ordinals(), theirs.task_list_sha256, theirs.coverage)
 

@@ -139,10 +139,10 @@ def test_write_that_always_fails_for_one_run_does_not_stop_another(start_sums: S
 def test_subject_that_cannot_be_loaded_is_stopped_and_the_others_finish(start_sums: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     original = executor.load_subject
 
-    def load(subject_id: int) -> Any:
+    def load(subject_id: int, run_benchmark_id: int) -> Any:
         if subject_id == broken:
             raise KeyError("a manifest without a grader")
-        return original(subject_id)
+        return original(subject_id, run_benchmark_id)
 
     monkeypatch.setattr(executor, "load_subject", load)
     with ChatServer(sums) as server:

@@ -18,7 +18,7 @@ from runs.engine.loading import SubjectWork
 from runs.engine.work import Batch, Grant, Lease, Outcome
 from runs.runners.builtin import TaskSpec
 
-SUBJECT = 7
+SUBJECT, BENCHMARK = 7, 3
 PRICE = Price(1, Decimal(1_000_000), Decimal(1_000_000), Decimal(1_000_000), Decimal(0))
 
 
@@ -31,7 +31,7 @@ class Worst:
 
 
 def spec(position: int, worst: int = 10) -> TaskSpec:
-    return TaskSpec(position, position, position, f"t{position}", worst, 1, {}, "1")
+    return TaskSpec(position, position, position, f"t{position}", worst, 1, {}, "1", cell=position)
 
 
 def subject_work(price: Price = PRICE) -> SubjectWork:
@@ -40,7 +40,7 @@ def subject_work(price: Price = PRICE) -> SubjectWork:
 
 
 def lease(worsts: Sequence[int], *, slots: int = 4, shard: int = 1, slice_: int = 0, primed: bool = True) -> Lease:
-    grant = Grant(1, uuid4(), 1, SUBJECT, shard, 1, slots, 0, 10_000, 0)
+    grant = Grant(1, uuid4(), 1, SUBJECT, BENCHMARK, shard, 1, slots, 0, 10_000, 0)
     made = Lease(grant, deque(spec(position, worst) for position, worst in enumerate(worsts)), slots, 0)
     made.is_primed, made.slice_microusd = primed, slice_
     return made
@@ -58,7 +58,7 @@ def in_loop[T](work: Callable[[], T]) -> T:
 def collected(*leases: Lease, lane: Lane | None = None, price: Price = PRICE, now: float = 0.0) -> dict[int, Batch]:
     def work() -> dict[int, Batch]:
         known = lane or Lane(sum(each.slots for each in leases), on_room=lambda: None)
-        found = collect(leases, {SUBJECT: known}, {SUBJECT: subject_work(price)}, now)
+        found = collect(leases, {SUBJECT: known}, {(SUBJECT, BENCHMARK): subject_work(price)}, now)
         return {batch.shard_id: batch for _, batch in found}
 
     return in_loop(work)

@@ -140,7 +140,10 @@ def test_subject_without_free_slots_is_looked_at_by_who_holds_it_alone(start_sum
 def test_workspace_with_many_shards_does_not_hide_the_others(start_sums: Start, actor: Actor) -> None:
     crowd = start_sums(tasks=2)
     subject = subject_of(crowd)
-    Shard.objects.bulk_create(Shard(run=crowd, subject=subject, start=start, stop=start + 1) for start in range(2, 2 + 4 * LOOK_AT))
+    Shard.objects.bulk_create(
+        Shard(run=crowd, run_benchmark=crowd.benchmarks.get(), subject=subject, start=start, stop=start + 1)
+        for start in range(2, 2 + 4 * LOOK_AT)
+    )
     late = factories.make_workspace("Late", credit=10_000_000)
     version = factories.make_version(tasks=10)
     other = start(late, SYSTEM, model="random-choice", benchmark=version.profile_id, coverage={"mode": "full"})

@@ -67,7 +67,7 @@ def ended(
         else {"kind": "connection", "connection": owner, "connection_revision": owner.revision}
     )
     subject = Subject.objects.create(
-        **({"run": run, "run_benchmark": benchmark, "index": 0, "label": "model", "output_limit": 64, "concurrency": 1, "planned": planned,
+        **({"run": run, "index": 0, "label": "model", "concurrency": 1, "planned": planned,
             "processed": len(charges), "graded": len(charges) - errors} | kind | fields)
     )  # fmt: skip
     tasks = list(version.tasks.order_by("ordinal"))

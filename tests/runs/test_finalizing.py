@@ -98,15 +98,15 @@ def test_claim_lasts_no_longer_than_a_lease_for_a_run_of_usual_size(start_sums: 
 
 def test_finalizer_that_comes_back_after_another_took_over_writes_nothing(start_sums: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     run = ready(start_sums)
-    original = finalizing.build_result
+    original = finalizing.build_results
 
-    def slow(inputs: Any) -> Any:
-        monkeypatch.setattr(finalizing, "build_result", original)
+    def slow(*inputs: Any) -> Any:
+        monkeypatch.setattr(finalizing, "build_results", original)
         Run.objects.filter(pk=run.pk).update(finalizing_until=timezone.now() - timedelta(seconds=1))
         assert finalize_run(run.pk) is not None
-        return original(inputs)
+        return original(*inputs)
 
-    monkeypatch.setattr(finalizing, "build_result", slow)
+    monkeypatch.setattr(finalizing, "build_results", slow)
     assert finalize_run(run.pk) is None
     assert ResultVersion.objects.count() == 1
     assert_books(run)

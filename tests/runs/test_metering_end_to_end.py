@@ -184,5 +184,5 @@ def test_rate_of_a_running_subject_keeps_its_tiers(workspace: Workspace, version
     tiered = factories.make_rate(route, input_rate=400_000, output_rate=1_600_000, tiers=[(BOUND, 1, 2, 3)])
     run = start(workspace, SYSTEM, model=route.route_id, benchmark=version.profile_id, coverage={"mode": "full"})
     factories.make_rate(route, input_rate=9, output_rate=9)
-    price = load_subject(run.subjects.get().pk).view.price
+    price = load_subject(run.subjects.get().pk, run.benchmarks.get().pk).view.price
     assert (price.rate_id, [tier.above_input_tokens for tier in price.tiers]) == (tiered.pk, [BOUND])

@@ -47,9 +47,12 @@ def test_plan_has_the_shape_of_the_api(workspace: Workspace, actor: Actor) -> No
     plan = made.plan_document
     benchmark = {"profile_id": "sums@1", "slug": "sums", "version": 1, "name": "Sums", "capability": "chat", "private": False}
     delivery = plan.pop("delivery")
+    part = {name: plan[name] for name in ("coverage", "task_list_sha256", "resolution", "evidence")}
     assert plan == {
         "benchmark": benchmark,
-        "benchmarks": [benchmark],
+        "benchmarks": [
+            {**benchmark, **part, "delivery": delivery, "output_limit": 256, "ceiling_microusd": plan["pricing"]["ceiling_microusd"]}
+        ],
         "coverage": {"mode": "sample", "tasks": 25, "population": 40, "seed": 42, "stratified": False, "excluded": 0},
         "task_list_sha256": plan["task_list_sha256"],
         "subjects": [
@@ -71,6 +74,8 @@ def test_plan_has_the_shape_of_the_api(workspace: Workspace, actor: Actor) -> No
         "total_tasks": 25,
         "attempts_per_task": 1,
         "concurrency": 8,
+        "weights": None,
+        "reuse": None,
         "pricing": {
             "platform_fee_percent": "5",
             "minimum_cap_microusd": str(made.minimum_cap_microusd),
@@ -125,7 +130,9 @@ def test_sample_of_a_version_with_groups_is_stratified(workspace: Workspace, act
     rows = [{"values": {"question": f"{n}?"}, "reference": "1", "group": "a" if n < 30 else "b"} for n in range(40)]
     version = factories.make_version(rows=rows)
     made = quote(workspace, actor, model=route.route_id, benchmark=version.profile_id, coverage={"mode": "sample", "sample_count": 8})
-    groups = list(Task.objects.filter(version=version, ordinal__in=_terms(made)["ordinals"]).values_list("group", flat=True))
+    groups = list(
+        Task.objects.filter(version=version, ordinal__in=_terms(made)["benchmarks"][0]["ordinals"]).values_list("group", flat=True)
+    )
     assert made.plan_document["coverage"]["stratified"] is True
     assert (groups.count("a"), groups.count("b")) == (6, 2)
 
@@ -135,7 +142,7 @@ def test_chosen_tasks_are_worked_in_the_order_they_were_named(workspace: Workspa
     made = quote(
         workspace, actor, model=route.route_id, benchmark=version.profile_id, coverage={"mode": "tasks", "task_ids": ["t7", "t2", "t9"]}
     )
-    assert _terms(made)["ordinals"] == [7, 2, 9]
+    assert _terms(made)["benchmarks"][0]["ordinals"] == [7, 2, 9]
     assert made.plan_document["task_list_sha256"] == task_list_sha256(["t7", "t2", "t9"])
     assert made.plan_document["coverage"] == {
         "mode": "tasks", "tasks": 3, "population": 10, "seed": None, "stratified": False, "excluded": 0,
@@ -225,7 +232,7 @@ def test_ceiling_covers_every_planned_call_and_the_least_cap_the_largest(
     coverage = {"mode": "sample", "sample_count": 12, "seed": 3}
     made = quote(workspace, actor, model=route.route_id, benchmark=version.profile_id, coverage=coverage)
     price = Price(None, Decimal(123_457), Decimal(123_457), Decimal(987_653), settings.PLATFORM_FEE_PERCENT)
-    tasks = Task.objects.filter(version=version, ordinal__in=_terms(made)["ordinals"])
+    tasks = Task.objects.filter(version=version, ordinal__in=_terms(made)["benchmarks"][0]["ordinals"])
     worst = [worst_case(task.prompt_bytes, task.message_count, 64, price) for task in tasks]
     assert sum(worst) <= made.ceiling_microusd <= sum(worst) + 2 * len(worst) + 2
     assert made.minimum_cap_microusd == max(worst)
@@ -243,7 +250,7 @@ def test_ceiling_of_a_price_in_tiers_covers_every_call_and_only_long_tasks_pay_f
     made = quote(workspace, actor, model=route.route_id, benchmark=version.profile_id, coverage=coverage)
     price = price_of(route.rates.get(), settings.PLATFORM_FEE_PERCENT)
     tasks = Task.objects.filter(version=version)
-    if ordinals := _terms(made)["ordinals"]:
+    if ordinals := _terms(made)["benchmarks"][0]["ordinals"]:
         tasks = tasks.filter(ordinal__in=ordinals)
     worst = [worst_case(task.prompt_bytes, task.message_count, 64, price) for task in tasks]
     # The bound takes the dearest input and the dearest output in reach, which here are of two tiers: it is above the sum, but not by much.
@@ -264,7 +271,11 @@ def test_plan_freezes_the_tiers_and_the_price_version_names_them(workspace: Work
     later = quote(workspace, actor, **request)
     assert ("tiers" in later.plan_document["subjects"][0]["pricing"], later.price_version == made.price_version) == (False, False)
     run, _ = start_run(made, actor=actor)
-    assert load_subject(run.subjects.get().pk).view.price.tiers == price_of(route.rates.earliest("id"), Decimal(0)).tiers != ()
+    assert (
+        load_subject(run.subjects.get().pk, run.benchmarks.get().pk).view.price.tiers
+        == price_of(route.rates.earliest("id"), Decimal(0)).tiers
+        != ()
+    )
     assert receipt_document(run)["prices"][0]["pricing"]["tiers"][0]["output_microusd_per_mtok"] == "2400000"
 
 

@@ -68,10 +68,30 @@ def test_archived_private_benchmark_is_not_found(workspace: Workspace, actor: Ac
     assert refusal(workspace, actor, **(asked | {"benchmark": version.profile_id})).code == "benchmark_not_found"
 
 
-def test_several_benchmarks_are_not_taken_yet(workspace: Workspace, actor: Actor, asked: dict[str, Any]) -> None:
+def test_benchmark_named_twice_is_refused_under_each_of_its_names(workspace: Workspace, actor: Actor, asked: dict[str, Any]) -> None:
+    request = {"model": asked["model"], "selection": {"profile_ids": ["sums@1", "sums"]}}
+    assert refusal(workspace, actor, **request).code == "benchmark_named_twice"
+
+
+@pytest.mark.parametrize("weights", [[1], [1, 0], [1, "2"], [1, True], [1, -1], {"sums@1": 1}])
+def test_weights_that_are_none_are_refused(workspace: Workspace, actor: Actor, asked: dict[str, Any], weights: Any) -> None:
     other = factories.make_version()
-    request = {"model": asked["model"], "selection": {"profile_ids": ["sums@1", other.profile_id]}}
-    assert refusal(workspace, actor, **request).code == "several_benchmarks_unsupported"
+    selection = {"profile_ids": ["sums@1", other.profile_id], "weights": weights}
+    found = refusal(workspace, actor, model=asked["model"], selection=selection)
+    assert (found.code, list(found.details)) == ("validation_error", ["selection.weights"])
+
+
+def test_exact_tasks_are_of_one_benchmark(workspace: Workspace, actor: Actor, asked: dict[str, Any]) -> None:
+    other = factories.make_version()
+    selection, coverage = {"profile_ids": ["sums@1", other.profile_id]}, {"mode": "tasks", "task_ids": ["t0"]}
+    found = refusal(workspace, actor, model=asked["model"], selection=selection, coverage=coverage)
+    assert (found.code, list(found.details)) == ("validation_error", ["coverage.mode"])
+
+
+@pytest.mark.parametrize("attempts", [0, 17, "2", 1.5])
+def test_attempts_are_one_to_sixteen(workspace: Workspace, actor: Actor, asked: dict[str, Any], attempts: Any) -> None:
+    found = refusal(workspace, actor, **(asked | {"attempts": attempts}))
+    assert (found.code, list(found.details)) == ("validation_error", ["attempts"])
 
 
 def test_unknown_model_names_the_closest(workspace: Workspace, actor: Actor, asked: dict[str, Any]) -> None:
@@ -155,7 +175,7 @@ def test_unknown_tasks_are_listed(workspace: Workspace, actor: Actor, asked: dic
 
 def test_sample_larger_than_the_benchmark_says_how_many_there_are(workspace: Workspace, actor: Actor, asked: dict[str, Any]) -> None:
     found = refusal(workspace, actor, **(asked | {"coverage": {"mode": "sample", "sample_count": 11}}))
-    assert (found.code, found.details) == ("sample_too_large", {"population": 10})
+    assert (found.code, found.details) == ("sample_too_large", {"population": 10, "profile_id": "sums@1"})
 
 
 def test_cap_below_one_task_names_the_least_and_the_least_is_taken(workspace: Workspace, actor: Actor, asked: dict[str, Any]) -> None:

@@ -150,7 +150,7 @@ def test_a_recording_is_never_the_cheapest_and_never_stopped_for_empty_answers(w
     )
     assert run.status == "completed"
     assert (run.subjects.get(index=0).correct, run.subjects.get(index=0).empty, run.subjects.get(index=0).status) == (5, 25, "done")
-    ranking = orjson.loads(run.results.get().comparison)["ranking"]
+    ranking = orjson.loads(run.results.get().comparison)[0]["ranking"]
     assert [row["cheapest_within_one_stderr"] for row in ranking if row["subject_index"] == 0] == [False]
 
 

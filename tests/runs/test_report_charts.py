@@ -45,7 +45,10 @@ def test_report_draws_cost_time_groups_and_progress(
     routes = [make_route(f"example/model-{index}", endpoint=server.url) for index in range(2)]
     run = work(run_of(workspace, actor, *(route.route_id for route in routes), "most-frequent-answer"))
     response = sign_in(viewer).get(f"/evaluations/{run.public_id}")
-    charts = {name: response.context[name] for name in ("forest", "differences", "cost", "speed", "groups", "latency", "progress")}
+    charts = {
+        name: (response.context["parts"][0] | {"progress": response.context["progress"]})[name]
+        for name in ("forest", "differences", "cost", "speed", "groups", "latency", "progress")
+    }
     assert [name for name, chart in charts.items() if chart is None] == []
     html = response.content.decode()
     drawn = re.findall(r'<svg class="[^"]+" role="img" aria-labelledby="(\w+)-chart-title', html)
@@ -55,7 +58,7 @@ def test_report_draws_cost_time_groups_and_progress(
     assert [row[1:3] for row in charts["progress"].table] == [("8", "8")] * 3
     # Each model's mark stands beside its name in the table too, in the colour and shape of the charts.
     assert re.findall(r'<th scope="row"><svg class="chart-swatch series-(\d)"', html) == [
-        str(row["subject"]["index"] + 1) for row in response.context["rows"]
+        str(row["subject"]["index"] + 1) for row in response.context["parts"][0]["rows"]
     ]
 
 

@@ -52,7 +52,7 @@ def interrupted(workspace: Workspace, actor: Actor, version: BenchmarkVersion) -
 def test_live_page_shows_scores_as_they_come_labelled_as_running(queued: Run, viewer: User, sign_in: SignIn) -> None:
     Subject.objects.filter(run=queued, index=0).update(processed=4, graded=4, correct=3)
     response = sign_in(viewer).get(path_of(queued))
-    headlines = [headline for _, headline in response.context["subjects"]]
+    headlines = [row["headline"] for row in response.context["subjects"]]
     assert [headline["value"] for headline in headlines] == [0.75, None]
     text = response.content.decode()
     assert [words in text for words in ("Score so far", "75.0%", "30.1 – 95.4%", "4 <span", "Scores so far")] == [True] * 5
@@ -115,16 +115,16 @@ def test_ended_page_says_how_many_answers_were_right(ended: Run, viewer: User, s
 def test_two_models_are_compared_in_words_chart_and_table(ended: Run, viewer: User, sign_in: SignIn) -> None:
     response = sign_in(viewer).get(path_of(ended))
     text = response.content.decode()
-    compare = response.context["compare"]
+    compare = response.context["parts"][0]["compare"]
     assert compare["summary"].replace("'", "&#x27;") in text
-    assert [row["entry"]["rank"] for row in response.context["rows"]] == [entry["rank"] for entry in compare["ranking"]]
+    assert [row["entry"]["rank"] for row in response.context["parts"][0]["rows"]] == [entry["rank"] for entry in compare["ranking"]]
     assert (text.count('class="chart-figure"'), "Adjusted p" in text, "one_attempt" in text) == (2, True, False)
 
 
 def test_one_model_has_no_ranking(workspace: Workspace, actor: Actor, version: BenchmarkVersion, viewer: User, sign_in: SignIn) -> None:
     run = work(run_of(workspace, actor, version, "random-choice"))
     response = sign_in(viewer).get(path_of(run))
-    assert (response.context["compare"], "Rank</th>" in response.content.decode()) == (None, False)
+    assert (response.context["parts"][0]["compare"], "Rank</th>" in response.content.decode()) == (None, False)
 
 
 def test_groups_have_a_table_of_their_own(workspace: Workspace, actor: Actor, viewer: User, sign_in: SignIn) -> None:
@@ -132,7 +132,7 @@ def test_groups_have_a_table_of_their_own(workspace: Workspace, actor: Actor, vi
         {"values": {"question": f"What is {n} + {n}?"}, "reference": str(2 * n), "group": "even" if n % 2 == 0 else "odd"} for n in range(8)
     ]
     run = work(run_of(workspace, actor, make_version(rows=rows)))
-    assert [row["name"] for row in sign_in(viewer).get(path_of(run)).context["group_rows"]] == ["even", "odd"]
+    assert [row["name"] for row in sign_in(viewer).get(path_of(run)).context["parts"][0]["group_rows"]] == ["even", "odd"]
 
 
 def test_errors_are_counted_by_class_and_said_in_words(

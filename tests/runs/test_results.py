@@ -62,15 +62,18 @@ def test_result_of_a_finished_run_has_every_field_of_the_shape() -> None:
         fee_microusd=10,
     )
     headline = {"metric": "accuracy", "name": "Accuracy", "value": 0.75, "n": 4, "stderr": 0.25, "interval": interval_of(3, 4)}
+    coverage = {"planned": 4, "graded": 4, "missing": 0, "excluded": 0, "full": False}
     assert build_result(inputs(one, task_count=4, population=9, notices=["built-in grader"])) == {
         "run_id": "5f0c1f6e-0000-4000-8000-000000000000",
         "version": 1,
         "status": "completed",
         "benchmark": {"profile_id": "sums@1", "slug": "sums"},
-        "benchmarks": [{"profile_id": "sums@1", "slug": "sums"}],
+        "benchmarks": [{"profile_id": "sums@1", "slug": "sums", "output_limit": None, "coverage": coverage}],
+        "attempts_per_task": 1,
+        "composite": None,
         "selection": {"output_format": "default"},
         "grading": 1,
-        "coverage": {"planned": 4, "graded": 4, "missing": 0, "excluded": 0, "full": False},
+        "coverage": coverage,
         "subjects": [
             {
                 "index": 0,

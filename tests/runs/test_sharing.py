@@ -144,7 +144,7 @@ def test_own_endpoints_and_recordings_bear_the_name_that_was_chosen(workspace: W
         "Recorded answers",
         "most-frequent-answer",
     }
-    frozen = orjson.loads(queries.get_result(run).comparison)
+    frozen = orjson.loads(queries.get_result(run).comparison)[0]
     said = frozen["summary"].replace(f"{SECRET} lab", "Our 13B").replace(f"{SECRET} old", "Recorded answers")
     assert document["comparison"]["summary"] == said
 

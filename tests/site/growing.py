@@ -44,8 +44,8 @@ def add_runs(run: Run, count: int) -> list[Run]:
     benchmarks = RunBenchmark.objects.bulk_create(benchmarks)
     subjects: list[Subject] = []
     for subject in run.subjects.all():
-        for made, each, benchmark in zip(copies(subject, count), runs, benchmarks, strict=True):
-            made.run, made.run_benchmark = each, benchmark
+        for made, each in zip(copies(subject, count), runs, strict=True):
+            made.run = each
             subjects.append(made)
     Subject.objects.bulk_create(subjects)
     for model, row in ((ResultVersion, run.results.get()), (Event, run.events.earliest("sequence"))):
@@ -67,10 +67,11 @@ def add_tasks(version: BenchmarkVersion, count: int) -> None:
 def add_samples(run: Run, version: BenchmarkVersion, count: int) -> None:
     """Graded samples for the run's first subject, over the version's tasks, attempt after attempt."""
     subject = run.subjects.get(index=0)
+    benchmark = run.benchmarks.get(version=version)
     tasks = list(version.tasks.values_list("pk", flat=True))
     Sample.objects.bulk_create(
         Sample(
-            run_benchmark_id=subject.run_benchmark_id,
+            run_benchmark=benchmark,
             subject=subject,
             task_id=task,
             position=position,
@@ -91,10 +92,11 @@ def share_samples(run: Run, runs: Sequence[Run], count: int) -> None:
     first, last = runs[0].pk, runs[-1].pk
     _insert_copies(
         'JOIN runs_subject new ON new.run_id BETWEEN %s AND %s AND new."index" = 0 '
+        'JOIN runs_runbenchmark part ON part.run_id = new.run_id AND part."index" = 0 '
         "WHERE old.subject_id = %s AND old.attempt = 10 AND old.position < %s",
         [first, last, source.pk, count],
         subject_id="new.id",
-        run_benchmark_id="new.run_benchmark_id",
+        run_benchmark_id="part.id",
     )
 
 

@@ -94,7 +94,7 @@ def made_again(workspace: Workspace, actor: Actor) -> dict[str, Any]:
         "solvers": [{"label": solver.label, "about": solver.about} for solver in SOLVERS]
         + [{"label": name, "about": about} for name, about in BASELINES.items()],
         "result": documents.result_document(frozen),
-        "compare": orjson.loads(frozen.comparison),
+        "compare": orjson.loads(frozen.comparison)[0],
         "tasks": [task_document(run, position) for position in telling(run)],
     }
 

@@ -20,13 +20,13 @@ from runs.enums import GroupKind
 from runs.groups.actions import create_group
 from runs.groups.resolving import Reference
 from runs.models import Quote, Run, Sample
+from runs.notices.actions import create_endpoint
+from runs.notices.enums import CHOOSABLE
 from runs.queries import get_result, get_run
+from runs.reviews.actions import add_note, override_verdict
 from runs.sharing.actions import create_share
 from runs.sharing.choices import Choices
 from runs.sharing.links import link_of
-from runs.reviews.actions import add_note, override_verdict
-from runs.notices.actions import create_endpoint
-from runs.notices.enums import CHOOSABLE
 from tests import factories
 from tests.runs.working import start, work
 from workspaces.actors import SYSTEM, actor_of_user
