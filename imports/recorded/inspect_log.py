@@ -9,6 +9,7 @@ from catalog.graders import checked_options
 from common.errors import Refused
 from imports.recorded.collecting import MAX_ROWS, Collector
 from imports.recorded.files import OldFile, parsed, unreadable
+from imports.recorded.own import own_grader
 from imports.recorded.texts import as_text, content_text, prompt_of, reasoning_text
 
 FORMAT = "inspect"
@@ -111,7 +112,8 @@ class _Log:
             return
         scores = sample.get("scores") if isinstance(sample.get("scores"), dict) else {}
         assert isinstance(scores, dict)
-        scorer = self._scorer if self._scorer in scores else next(iter(scores), "")
+        # A sample that ended in an error has no score; it belongs to the log's scorer all the same.
+        scorer = self._scorer if self._scorer in scores else next(iter(scores or (self._graders if sample.get("error") else ())), "")
         if len(scores) > 1:
             self._into.note(f"The samples have several scores ({', '.join(scores)}); those of {scorer} are compared.")
         choices = sample.get("choices")
@@ -165,6 +167,8 @@ def _was_correct(value: Any) -> bool | None:
 
 def _mapped(name: str, options: Mapping[str, Any], *, has_choices: bool) -> dict[str, Any]:
     plain = name.rpartition("/")[2]
+    if name.startswith("evalrouter/"):
+        return own_grader(name, plain, options)
     if plain == "choice" and has_choices:
         return {"name": name, "task": "multiple_choice"}
     if plain == "match" and options.get("numeric") is True:

@@ -11,6 +11,7 @@ from catalog.graders.options import compile_pattern
 from common.errors import Refused
 from imports.recorded.collecting import Collector
 from imports.recorded.files import OldFile
+from imports.recorded.own import own_grader
 from imports.recorded.texts import as_text, prompt_of
 
 FORMAT = "lm-eval"
@@ -138,6 +139,9 @@ class _Log:
     def _mapped(self, metric: str, filter_name: str) -> dict[str, Any]:
         """The metric with its filter, and the grader of ours that reads the answer in the same way."""
         name = f"{metric}, filter {filter_name}"
+        if filter_name.startswith("evalrouter-"):
+            own = _object(_object(self._config.get("metadata")).get("evalrouter"))
+            return own_grader(name, as_text(own.get("grader")), _object(own.get("grader_options")))
         if metric not in {"exact_match", "em", "exact", "acc"}:
             return {"name": name, "note": "It has no counterpart here."}
         settings = _metric(self._config, metric)

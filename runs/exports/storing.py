@@ -49,6 +49,8 @@ def kept_export(run: Run, result: ResultVersion, wanted: str) -> Export:
     """
     format, deadline = FORMATS[wanted], time.monotonic() + WAIT_SECONDS
     while True:
+        # The retention may end between two rounds, and by it is decided what may be kept.
+        run.refresh_from_db(fields=["content_expires_at", "content_expired_at"])
         export = Export.objects.filter(result=result, format=wanted).first()
         if export is not None and export.has_answers and are_answers_over(run):
             delete_export(export)
