@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import OuterRef, Subquery
 
-from runs.browsing.filters import SampleFilter, filter_samples
+from runs.browsing.filters import SampleFilter, benchmarks_with_text, filter_samples
 from runs.browsing.texts import find_texts
 from runs.models import Run, Sample, Subject
 
@@ -38,6 +38,8 @@ def neighbours(run: Run, position: int, wanted: SampleFilter) -> Neighbours:
 
 
 def _with_text(run: Run, position: int, wanted: SampleFilter) -> Neighbours:
+    if not benchmarks_with_text(run):
+        return Neighbours(None, None)
     subjects = [each.pk for each in run.subjects.all()]
     span = max(1, SEARCHED_CELLS // max(1, len(subjects) * run.attempts))
     samples = filter_samples(Sample.objects.filter(subject__in=subjects), run, wanted)

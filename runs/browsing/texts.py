@@ -67,19 +67,19 @@ def find_texts(samples: QuerySet[Sample], run: Run, words: str, *, order: Order,
     rows = _rows(after(samples.filter(run_benchmark__in=[each.pk for each in shown]), order, cursor), order)
     search = _Search(words, run)
     keys: list[int] = []
-    for start in range(0, min(len(rows), SEARCHED_SAMPLES), PART):
-        part = rows[start : start + PART]
+    searched, most = 0, min(len(rows), SEARCHED_SAMPLES)
+    while searched < most and search.characters <= SEARCHED_CHARACTERS:
+        part = rows[searched : min(searched + PART, most)]
         holding = search.keys(part)
-        for place, row in enumerate(part, start + 1):
+        for row in part:
+            searched += 1
             if row.pk in holding:
                 keys.append(row.pk)
                 if len(keys) == limit:
-                    return Found(keys, cursor_at(Sample, order, row.place) if place < len(rows) else None, place)
-        if search.characters > SEARCHED_CHARACTERS:
+                    break
+        if len(keys) == limit:
             break
-    searched = min(start + len(part), SEARCHED_SAMPLES) if rows else 0
-    goes_on = searched < len(rows)
-    return Found(keys, cursor_at(Sample, order, rows[searched - 1].place) if goes_on else None, searched)
+    return Found(keys, cursor_at(Sample, order, rows[searched - 1].place) if searched < len(rows) else None, searched)
 
 
 def _rows(samples: QuerySet[Sample], order: Order) -> list[_Row]:
