@@ -155,7 +155,21 @@ def recount(archive, entries, result, problems):
             lines.append(f"{label}: its samples are not in the bundle")
             continue
         lines.append(compare(label, subject, counts.get((subject["index"], index), blank()), tasks[index]["attempts"], problems))
+    composite(result, problems)
     return lines
+
+
+def composite(result, problems):
+    """The composite score, where there is one, from the scores that were compared with the samples."""
+    stated = result.get("composite")
+    if not stated:
+        return
+    total = sum(each["weight"] for each in stated["weights"])
+    for row in stated["subjects"]:
+        mine = {each["benchmark_index"]: each["headline"]["value"] for each in result["subjects"] if each["index"] == row["index"]}
+        value = sum(each["weight"] / total * mine[index] for index, each in enumerate(stated["weights"]))
+        if not near(value, row["value"]):
+            problems.append(f"{row['label']}: the composite score is stated as {row['value']}, its scores give {value}")
 
 
 def blank():

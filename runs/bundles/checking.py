@@ -17,7 +17,7 @@ import orjson
 from catalog.graders import compile_grader
 from common.signing import is_signed_by
 from runs.bundles import layout
-from runs.bundles.recomputing import Recomputed, Tasks, differing_figures, figures_of, profiles_of, sample_columns
+from runs.bundles.recomputing import Recomputed, Tasks, differing_figures, figures_of, is_composite_right, profiles_of, sample_columns
 
 MAX_BYTES = 64 * 1024 * 1024
 """Of a bundle that is checked here. A larger one is checked by the script."""
@@ -260,6 +260,11 @@ class _Checking:
             where = f" on {each.profile_id}" if each.profile_id else ""
             for name in differing_figures(each):
                 self._problem(f"{each.label}{where}: {name} is not what the samples give.")
+        try:
+            if len({each.profile_id for each in figures}) == len(profiles_of(result)) and not is_composite_right(result, figures):
+                self._problem("The composite score is not what the samples give.")
+        except (KeyError, TypeError, ValueError):
+            self._problem("The composite score of result.json is none.")
 
 
 def _grader_of(index: int, benchmark: Mapping[str, Any]) -> Any:

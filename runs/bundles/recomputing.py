@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from runs.results import ResultInputs, Samples, SubjectInputs, Usage, build_result
+from runs.results import ResultInputs, Samples, SubjectInputs, Usage, build_result, composite_document
 
 MOST_TASKS = 1_000_000
 MOST_ATTEMPTS = 16
+MOST_WEIGHT = 1e9
 FIGURES = {
     "headline": "the score",
     "metrics": "a metric",
@@ -124,6 +125,24 @@ def _figures(tasks: Tasks, subjects: Sequence[Mapping[str, Any]], samples: Seque
     )
     found: list[dict[str, Any]] = build_result(inputs)["subjects"]
     return found
+
+
+def is_composite_right(result: Mapping[str, Any], figures: Sequence[Recomputed]) -> bool:
+    """Whether the composite score that the result states is what these figures and its own weights give; so where it states none.
+
+    Raises KeyError, TypeError and ValueError for what is no composite, and where not every benchmark's figures are there.
+    """
+    stated = result.get("composite")
+    if not stated:
+        return True
+    profiles, weights = profiles_of(result), [each["weight"] for each in stated["weights"]]
+    if any(type(weight) not in {int, float} or not 0 < weight < MOST_WEIGHT for weight in weights):
+        raise ValueError("no weights")
+    documents = [{"benchmark": {"profile_id": profile}, "subjects": []} for profile in profiles]
+    for each in figures:
+        # What stopped a model is no figure of the samples; whom the composite leaves out for it is.
+        documents[profiles.index(each.profile_id)]["subjects"].append({**each.found, "stopped": each.stated.get("stopped")})
+    return bool(composite_document(documents, weights) == stated)
 
 
 def differing_figures(subject: Recomputed) -> list[str]:

@@ -75,8 +75,8 @@ def _usage(source: Source, index: int) -> dict[str, int]:
 
 def _section(source: Source, benchmark: RunBenchmark) -> dict[str, Any]:
     """One benchmark: what its part of the file shows."""
-    subjects = source.subjects_of(benchmark)
-    part = {**source.document, "subjects": subjects}
+    part = source.parts[benchmark.index]
+    subjects = part["subjects"]
     found = source.comparisons.get(benchmark.index)
     compare = found if found and len(subjects) > 1 else None
     manifest = source.manifests[benchmark.index]
@@ -98,7 +98,7 @@ def _section(source: Source, benchmark: RunBenchmark) -> dict[str, Any]:
         "grader": describe(manifest["grader"], manifest["grader_options"]),
         "subjects": subjects,
         "labels": {subject["index"]: subject["label"] for subject in subjects},
-        "coverage": source.document["coverage"] if len(source.benchmarks) == 1 else _coverage(source, benchmark),
+        "coverage": part["coverage"],
         "compare": compare,
         "is_judged": compare is not None and compare["bounds"] is None and len(compare["ranking"]) > 1,
         "rows": _ranked(subjects, compare),
@@ -112,11 +112,6 @@ def _section(source: Source, benchmark: RunBenchmark) -> dict[str, Any]:
         "failures": _failures(source, benchmark),
         "charts": {name: _named(draw(*given), benchmark.index) for name, (draw, given) in charts.items()},
     }
-
-
-def _coverage(source: Source, benchmark: RunBenchmark) -> dict[str, Any]:
-    named: dict[str, Any] = source.document["benchmarks"][benchmark.index]
-    return named.get("coverage") or source.document["coverage"]
 
 
 def _named(chart: Any, index: int) -> Any:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from catalog.enums import ExportPolicy
 from catalog.queries import manifest_of
-from runs.documents import comparisons_of, result_document
+from runs.documents import comparisons_of, parts_of_result, result_document
 from runs.exports import queries
 from runs.exports.formats import Format
 from runs.models import ResultVersion, Run, RunBenchmark, Subject
@@ -43,6 +43,11 @@ class Source:
     def document(self) -> dict[str, Any]:
         """The frozen result with its hash."""
         return result_document(self.result)
+
+    @cached_property
+    def parts(self) -> list[dict[str, Any]]:
+        """The result as one document for each benchmark, by the benchmark's index."""
+        return parts_of_result(self.document)
 
     @cached_property
     def benchmarks(self) -> Sequence[RunBenchmark]:
@@ -89,4 +94,5 @@ class Source:
 
     def subjects_of(self, benchmark: RunBenchmark) -> list[dict[str, Any]]:
         """The result's entries of one benchmark, a model each."""
-        return [each for each in self.document["subjects"] if each["benchmark_index"] == benchmark.index]
+        listed: list[dict[str, Any]] = self.parts[benchmark.index]["subjects"]
+        return listed

@@ -85,6 +85,12 @@ def figures_parts(source: Source) -> Iterator[bytes]:
             yield _figures({**name, "subject_index": subject["index"], "subject": subject["label"]}, _of_subject(subject))
         if comparison := source.comparisons.get(benchmark.index):
             yield _figures(name, _of_comparison(comparison, {each["index"]: each["label"] for each in source.subjects_of(benchmark)}))
+    composite = source.document.get("composite")
+    for row in composite["subjects"] if composite else ():
+        who = {"subject_index": row["index"], "subject": row["label"]}
+        yield _figures(who, [{"figure": "composite", **_interval(row["interval"]), "value": row["value"]}])
+    for row in composite["weights"] if composite else ():
+        yield _figures({"benchmark": row["profile_id"]}, [{"figure": "weight", "key": "share", "value": row["share"]}])
     billing = source.document["billing"]
     yield _figures({}, ({"figure": "billing", "key": key, "value": billing[key]} for key in billing))
 
