@@ -70,8 +70,12 @@ def verdicts_of(run: Run, benchmark: RunBenchmark) -> Verdicts:
     packed = cache.get(key) if run.is_ended else None
     if packed is not None:
         return _unpacked(tuple(index for _, index in subjects), packed)
-    samples = Sample.objects.filter(run_benchmark=benchmark).order_by().values_list("subject_id", "position", "status", "score")
     first = benchmark.first_position
+    samples = (
+        Sample.objects.filter(run_benchmark=benchmark, position__gte=first, position__lt=first + benchmark.task_count)
+        .order_by()
+        .values_list("subject_id", "position", "status", "score")
+    )
     verdicts = Verdicts.of(subjects, samples.iterator(chunk_size=10_000), first=first, tasks=benchmark.task_count, k=run.attempts)
     if run.is_ended:
         cache.set(key, _packed(verdicts), KEEP_VERDICTS)

@@ -21,7 +21,7 @@ from django.template.loader import render_to_string
 from django.test import Client, override_settings
 from playwright.sync_api import Page
 
-from catalog.models import BenchmarkVersion
+from catalog.models import BenchmarkVersion, ModelRoute
 from catalog.queries import manifest_of
 from catalog.rendering import render_messages
 from imports.actions.checking import start_check
@@ -186,6 +186,9 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         work(start(workspace, actor, subjects=[own_subject, "random-choice"], name="Our server against chance", **selection))
         cut = work(start(workspace, actor, subjects=models[1:2], name="Short answers", max_output_tokens=24, **selection))
         interrupted = work(start(workspace, actor, subjects=models[:2], name="A small cap", max_charge_microusd="12000", **selection))
+        better = stack.enter_context(ChatServer(answers_of(version, "acme/small-2.1", 0.9), latency=0.012))
+        ModelRoute.objects.filter(route_id=models[1]).update(endpoint=better.url)
+        again = work(start(workspace, actor, subjects=models[:2], name="The week after", **selection))
         quote = create_quote(workspace, actor=actor, request={"subjects": models, "max_charge_microusd": "500000", **selection})
         before = own.stats.answered
         running: list[Any] = [own_subject, models[0], models[3]]
@@ -208,6 +211,7 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         "recording": str(recording.public_id),
         "old": str(upload.public_id),
         "ended": str(ended.public_id),
+        "again": str(again.public_id),
         "group": str(group.public_id),
         "interrupted": str(interrupted.public_id),
         "live": str(live.public_id),
@@ -296,6 +300,10 @@ def make_gallery() -> Gallery:
         Shot("cancellation", f"{live}/cancellation"),
         Shot("report", run),
         Shot("report-interrupted", stopped),
+        Shot("comparison", f"{run}/comparison"),
+        Shot("disagreements", f"{run}/disagreements"),
+        Shot("disagreements-of-two", f"{run}/disagreements?show=a_only&a=0&b=1"),
+        Shot("difference", f"/evaluations/{ids['again']}/difference"),
         Shot("continuation", f"{stopped}/continuation"),
         Shot("groups", "/evaluations/groups"),
         Shot("new-group", f"/evaluations/groups/new?results={ids['ended']}"),
