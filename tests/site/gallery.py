@@ -32,6 +32,11 @@ from runs.groups.actions import create_group
 from runs.groups.policy import Policy
 from runs.groups.resolving import Reference
 from runs.models import Run
+from runs.queries import get_result, get_run
+from runs.sharing.actions import create_share, revoke_share
+from runs.sharing.choices import Choices
+from runs.sharing.links import link_of
+from runs.sharing.publishing import publish_result
 from tests import factories
 from tests.axe import enter
 from tests.imports.recorded import FIXTURES
@@ -39,6 +44,7 @@ from tests.imports.wizard import begin as begin_import
 from tests.imports.wizard import work_checks
 from tests.runs.working import start, work
 from tests.site.money import STRIPE, furnish_money
+from tests.site.told import told_of_runs
 from tests.standins.chat import ChatServer, last_user_message
 from workspaces.actors import Actor, actor_of_user
 from workspaces.enums import Role
@@ -177,18 +183,20 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
             server = stack.enter_context(ChatServer(answers_of(version, route_id, share), latency=latency))
             factories.make_route(route_id, name=name, endpoint=server.url, input_rate=input_rate, output_rate=output_rate)
         own = stack.enter_context(ChatServer(answers_of(version, "own", 0.7), latency=0.02))
+        told = stack.enter_context(told_of_runs(workspace, actor))
         connection_ = factories.make_connection(workspace, name="Lab server", endpoint=own.url, model="lab-13b")
         factories.make_connection(workspace, name="New server", checked=False)
         key, _ = factories.make_key(workspace, label="Nightly job")
         models = [route_id for route_id, *_ in MODELS]
         ended = work(start(workspace, actor, subjects=models, name="Which model for the stock room?", **selection))
         own_subject = {"kind": "connection", "connection_id": str(connection_.public_id)}
-        work(start(workspace, actor, subjects=[own_subject, "random-choice"], name="Our server against chance", **selection))
+        own_run = work(start(workspace, actor, subjects=[own_subject, "random-choice"], name="Our server against chance", **selection))
         cut = work(start(workspace, actor, subjects=models[1:2], name="Short answers", max_output_tokens=24, **selection))
         interrupted = work(start(workspace, actor, subjects=models[:2], name="A small cap", max_charge_microusd="12000", **selection))
         better = stack.enter_context(ChatServer(answers_of(version, "acme/small-2.1", 0.9), latency=0.012))
         ModelRoute.objects.filter(route_id=models[1]).update(endpoint=better.url)
         again = work(start(workspace, actor, subjects=models[:2], name="The week after", **selection))
+        links = _furnish_sharing(workspace, actor, ended, own_run)
         quote = create_quote(workspace, actor=actor, request={"subjects": models, "max_charge_microusd": "500000", **selection})
         before = own.stats.answered
         running: list[Any] = [own_subject, models[0], models[3]]
@@ -207,6 +215,7 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
     upload = upload_several(workspace, actor=actor, files=[("promptfoo.json", len(old), BytesIO(old))])
     money = furnish_money(workspace, ended)
     return {
+        **links,
         **money,
         "recording": str(recording.public_id),
         "old": str(upload.public_id),
@@ -215,10 +224,30 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         "group": str(group.public_id),
         "interrupted": str(interrupted.public_id),
         "live": str(live.public_id),
+        **told,
         "quote": str(quote.public_id),
         "connection": str(connection_.public_id),
         "key": str(key.public_id),
     }
+
+
+def _furnish_sharing(workspace: Workspace, actor: Actor, ended: Run, own: Run) -> dict[str, str]:
+    """Links to a result, one of them revoked, and a leaderboard of two workspaces, part of it under another protocol."""
+    run, own = get_run(workspace, ended.public_id), get_run(workspace, own.public_id)
+    result = get_result(run)
+    chosen = Choices(title="Which model for the stock room?", shows_samples=True, shows_cost=True, shows_workspace=True)
+    share = create_share(run, result, actor=actor, choices=chosen)
+    revoke_share(create_share(run, result, actor=actor, choices=Choices()), actor=actor)
+    named = create_share(own, get_result(own), actor=actor, choices=Choices(labels={0: "A 13B model on our server"}))
+    publish_result(run, result, actor=actor, keys=["0-0", "0-1", "0-3"], agreed_name=workspace.name)
+    theirs = factories.make_workspace("Warehouse institute", credit=5_000_000)
+    other = actor_of_user(factories.make_user("wim@example.org", workspace=theirs, role=Role.OWNER))
+    for coverage in ({"mode": "full"}, {"mode": "sample", "sample_count": 20, "seed": 7}):
+        request = {"selection": {"profile_ids": [f"{SLUG}@1"]}, "coverage": coverage, "subjects": ["random-choice", "most-frequent-answer"]}
+        their = get_run(theirs, work(start(theirs, other, **request)).public_id)
+        publish_result(their, get_result(their), actor=other, keys=["0-0", "0-1"], agreed_name=theirs.name)
+    links = {"shared": link_of(share) or "", "shared_named": link_of(named) or ""}
+    return {name: f"/shared/{link.rpartition('/')[2]}" for name, link in links.items()}
 
 
 def _begin_imports(workspace: Workspace, user: User) -> dict[str, str]:
@@ -304,6 +333,19 @@ def make_gallery() -> Gallery:
         Shot("disagreements", f"{run}/disagreements"),
         Shot("disagreements-of-two", f"{run}/disagreements?show=a_only&a=0&b=1"),
         Shot("difference", f"/evaluations/{ids['again']}/difference"),
+        Shot("sharing", f"{run}/sharing"),
+        Shot("sharing-none", f"{stopped}/sharing"),
+        Shot("sharing-running", f"{live}/sharing"),
+        Shot("sharing-as-viewer", f"{run}/sharing", "viewer"),
+        Shot("sharing-preview", f"{run}/sharing/preview?title=For+the+report&shows_samples=on&expires_in=30"),
+        Shot("publishing", f"{run}/publishing"),
+        Shot("shared", ids["shared"], ""),
+        Shot("shared-named", ids["shared_named"], ""),
+        Shot("shared-samples", f"{ids['shared']}/samples?show=failures", ""),
+        Shot("shared-sample", f"{ids['shared']}/samples/1", ""),
+        Shot("shared-gone", "/shared/none", "", 404),
+        Shot("leaderboard", f"/catalog/{SLUG}/leaderboard", ""),
+        Shot("leaderboard-empty", "/catalog/bases-and-bits/leaderboard", ""),
         Shot("continuation", f"{stopped}/continuation"),
         Shot("groups", "/evaluations/groups"),
         Shot("new-group", f"/evaluations/groups/new?results={ids['ended']}"),
@@ -324,6 +366,12 @@ def make_gallery() -> Gallery:
         Shot("settings-api-keys", "/settings/api-keys"),
         Shot("settings-api-key", f"/settings/api-keys/{ids['key']}"),
         Shot("settings-integrations", "/settings/integrations"),
+        Shot("settings-notices", "/settings/notices"),
+        Shot("new-webhook", "/settings/notices/webhooks/new"),
+        Shot("webhook", f"/settings/notices/webhooks/{ids['webhook']}"),
+        Shot("webhook-deletion", f"/settings/notices/webhooks/{ids['webhook']}/deletion"),
+        Shot("webhook-deliveries", "/settings/notices/deliveries"),
+        Shot("webhook-delivery", f"/settings/notices/deliveries/{ids['delivery']}"),
         Shot("settings-billing", "/settings/billing", by=BUYING),
         Shot("settings-billing-filtered", "/settings/billing?kind=usage"),
         Shot("spending", "/settings/billing/spending"),
@@ -339,6 +387,7 @@ def make_gallery() -> Gallery:
         Shot("error-403", "/evaluations/new", "viewer", 403),
         Shot("error-403-form", "/login", "", 403, by=FORGED),
         Shot("error-429", "/login", "", 429, by=HASTY),
+        Shot("notices-as-viewer", "/settings/notices", "viewer"),
         Shot("members-as-viewer", "/settings/members", "viewer"),
         Shot("onboarding", "/onboarding", "newcomer"),
         Shot("onboarding-comparison", "/onboarding/comparison", "newcomer"),
