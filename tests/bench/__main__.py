@@ -3,8 +3,8 @@
 1,319 tasks, answers after 50 ms, 64 calls at a time, from start to finalized result, every guarantee on: leases, reservations, metered and
 charged calls, stored samples, a frozen result. The limit is tasks × latency ÷ concurrency; whole waves of calls need 1.02 of it. CPU is
 user and system time over all of the product's processes, web, worker and beat, less that of a run over one task. Before that, what the main
-pages cost with many samples (`tests.bench.pages`), what a comparison of eight models costs (`tests.bench.comparisons`), what eight processes on
-one wallet cost (`tests.bench.wallets`), and an import (`tests.bench.imports`).
+pages cost with many samples (`tests.bench.pages`), what exports cost (`tests.bench.exports`), what a comparison of eight models costs
+(`tests.bench.comparisons`), what eight processes on one wallet cost (`tests.bench.wallets`), and an import (`tests.bench.imports`).
 """
 
 import argparse
@@ -107,12 +107,13 @@ def main() -> int:
         "postgres" not in options.backends or subprocess.run([PYTHON, "-m", "tests.bench.wallets"], cwd=ROOT, check=False).returncode == 0
     )
     imported = subprocess.run([PYTHON, "-m", "tests.bench.imports"], cwd=ROOT, check=False).returncode == 0
+    exported = subprocess.run([PYTHON, "-m", "tests.bench.exports"], cwd=ROOT, check=False).returncode == 0
     peers = yardstick()
     work = Path(tempfile.gettempdir()) / "evalrouter-bench-yardstick"
     peers.build(work)
     kept = [measure(backend, peers, work, runs=options.runs) for backend in options.backends.split(",")]
     print("promised: wall / limit ≤ 2 and CPU ≤ 2 ms a task:", "kept" if all(kept) else "NOT kept")
-    return 0 if all(kept) and imported and paid else 1
+    return 0 if all(kept) and imported and paid and exported else 1
 
 
 if __name__ == "__main__":
