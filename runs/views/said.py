@@ -6,9 +6,10 @@ from uuid import UUID
 from runs.models import Run, Sample
 from runs.models.reviews import Note, VerdictOverride
 from runs.reviews.forms import NoteForm, VerdictForm, note_form, verdict_form
-from runs.reviews.permissions import can_delete_note, can_edit_note
+from runs.reviews.permissions import can_review, is_author
 from runs.reviews.queries import Reviews
 from workspaces.actors import Actor
+from workspaces.permissions import can_manage_workspace
 
 type Filled = dict[UUID, NoteForm | VerdictForm]
 """Forms that were filled in wrongly, by the public ID of their sample, or of the note that was to be changed."""
@@ -42,10 +43,26 @@ class Said:
     verdict_form: VerdictForm | None = None
 
 
-def said_of(run: Run, sample: Sample, reviews: Reviews, *, actor: Actor, may_review: bool, filled: Filled) -> Said:
-    """No query but what the permissions ask."""
-    wrong = filled.get(sample.public_id)
-    notes = [_note(run, note, actor=actor, may_review=may_review, filled=filled) for note in reviews.notes]
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who looks at the page, and what they may: asked once for all that is on it."""
+
+    actor: Actor
+    may_review: bool
+    may_delete_any: bool
+
+    @classmethod
+    def of(cls, actor: Actor, run: Run) -> "Reader":
+        return cls(actor, can_review(actor, run), can_manage_workspace(actor, run.workspace))
+
+    def may_edit(self, note: Note) -> bool:
+        return self.may_review and is_author(self.actor, note)
+
+
+def said_of(run: Run, sample: Sample, reviews: Reviews, reader: Reader, filled: Filled) -> Said:
+    """Without a query."""
+    wrong, may_review = filled.get(sample.public_id), reader.may_review
+    notes = [_note(run, note, reader, filled) for note in reviews.notes]
     current = reviews.current
     offers_verdict = may_review and sample.status == "graded"
     return Said(
@@ -60,8 +77,8 @@ def said_of(run: Run, sample: Sample, reviews: Reviews, *, actor: Actor, may_rev
     )
 
 
-def _note(run: Run, note: Note, *, actor: Actor, may_review: bool, filled: Filled) -> SaidNote:
+def _note(run: Run, note: Note, reader: Reader, filled: Filled) -> SaidNote:
     wrong = filled.get(note.public_id)
-    may_edit = may_review and can_edit_note(actor, note)
     form = wrong if isinstance(wrong, NoteForm) else note_form(note.public_id, text=note.text)
-    return SaidNote(note, note.run_id != run.pk, may_review and can_delete_note(actor, note), form if may_edit else None)
+    may_edit = reader.may_edit(note)
+    return SaidNote(note, note.run_id != run.pk, may_edit or reader.may_delete_any, form if may_edit else None)

@@ -20,9 +20,8 @@ from runs.browsing.neighbours import neighbours
 from runs.enums import Flag, SampleStatus, SubjectKind
 from runs.models import Run, Sample
 from runs.reviews.documents import reviewed_documents, without_text
-from runs.reviews.permissions import can_review
 from runs.reviews.queries import answer_key, marks_of, reviews_of_samples
-from runs.views.said import Filled, said_of
+from runs.views.said import Filled, Reader, said_of
 from runs.wording import error_words
 from workspaces.actors import actor_of_user
 from workspaces.requests import PersonRequest
@@ -119,8 +118,7 @@ def task_context(request: PersonRequest, run: Run, position: int, filled: Filled
         previous, following, searched = position - 1 if position else None, position + 1 if position + 1 < tasks else None, None
     found = queries.samples_of_task(run, position)
     reviews = reviews_of_samples(found)
-    actor = actor_of_user(request.user)
-    may_review = can_review(actor, run)
+    reader = Reader.of(actor_of_user(request.user), run)
     attempts = run.attempts
     documents = reviewed_documents(run, found, queries.calls_of_samples(found))
     answers = [
@@ -132,7 +130,7 @@ def task_context(request: PersonRequest, run: Run, position: int, filled: Filled
             "is_recorded": each.subject.kind == SubjectKind.RECORDED,
             "is_external": each.subject.kind == SubjectKind.CONNECTION,
             "anchor": anchor_of(each),
-            "said": said_of(run, each, reviews[answer_key(each)], actor=actor, may_review=may_review, filled=filled or {}),
+            "said": said_of(run, each, reviews[answer_key(each)], reader, filled or {}),
         }
         for each, document in zip(found, documents, strict=True)
     ]
