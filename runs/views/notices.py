@@ -20,7 +20,7 @@ from runs.models.notices import WebhookDelivery, WebhookEndpoint
 from runs.notices import receiving
 from runs.notices.actions import change_endpoint, choose_notices, create_endpoint, delete_endpoint, redeliver, rotate_secret, try_endpoint
 from runs.notices.delivering import MOST_TRIES
-from runs.notices.enums import DeliveryState
+from runs.notices.enums import DeliveryState, EventType
 from runs.notices.forms import EndpointChangeForm, EndpointForm, NoticeForm, RotationForm
 from runs.notices.queries import (
     choice_of,
@@ -40,6 +40,12 @@ FORM_METHODS = ["GET", "HEAD", "POST"]
 NEEDS_ADMIN = "Webhooks are for owners and admins of the workspace."
 A_PAGE = 50
 LATEST = 5
+KINDS = {
+    EventType.ENDED: "Run ended",
+    EventType.INTERRUPTED: "Run interrupted",
+    EventType.WAITING: "Run waiting",
+    EventType.TEST: "Test",
+}
 
 
 @page
@@ -220,7 +226,7 @@ def _row(delivery: WebhookDelivery) -> dict[str, Any]:
     is_pending = delivery.state == DeliveryState.PENDING
     return {
         "delivery": delivery,
-        "kind": delivery.event.get_type_display(),
+        "kind": KINDS[EventType(delivery.event.type)],
         "run": delivery.event.run,
         "next_try_at": delivery.next_try_at if is_pending and delivery.next_try_at > timezone.now() else None,
         "is_pending": is_pending,
