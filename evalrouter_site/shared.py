@@ -114,11 +114,11 @@ def shared_samples(request: HttpRequest, share: Share, run: Run, *, token: str) 
         "rows": listed.rows,
         "next_cursor": listed.next_cursor,
         "cursor": request.GET.get("cursor"),
-        "labels": sorted(labels.items()),
         "names": labels,
-        "subject": subject,
-        "show": show,
-        "segments": _segments(request, show, several=len(labels) > 1),
+        "models": _links(request, "subject", {"": "All models", **{str(each): label for each, label in sorted(labels.items())}}, subject),
+        "segments": _links(
+            request, "show", {key: words for key, words in SHOWN.items() if len(labels) > 1 or key != "disagreements"}, show
+        ),
         "expired": run.content_expired_at is not None,
     }
     return render(request, "shared/samples.html", context)
@@ -146,14 +146,12 @@ def _require_samples(share: Share) -> None:
         raise Http404
 
 
-def _segments(request: HttpRequest, show: str, *, several: bool) -> list[dict[str, Any]]:
-    """Links to all, the failures and, of several models, the disagreements, which keep the chosen model."""
+def _links(request: HttpRequest, name: str, choices: dict[str, str], chosen: str) -> list[dict[str, Any]]:
+    """Links that choose one value of a filter and keep the other: a shared page has no form."""
     found = []
-    for value, label in SHOWN.items():
-        if value == "disagreements" and not several:
-            continue
+    for value, label in choices.items():
         query = request.GET.copy()
         query.pop("cursor", None)
-        query["show"] = value
-        found.append({"label": label, "href": f"?{query.urlencode()}", "is_current": value == show})
+        query[name] = value
+        found.append({"label": label, "href": f"?{query.urlencode()}", "is_current": value == chosen})
     return found

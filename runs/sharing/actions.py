@@ -26,7 +26,8 @@ MAX_LIVE = 50
 def create_share(run: Run, result: ResultVersion, *, actor: Actor, choices: Choices, expires_at: datetime | None = None) -> Share:
     """A new link to this result version that shows what was chosen.
 
-    Raises Refused (`private_benchmark`, `samples_not_permitted`, `invalid_expiry`, `invalid_labels`, `invalid_title`) and Conflict
+    Raises Refused (`private_benchmark`, `samples_not_permitted`, `samples_not_available`, `invalid_expiry`, `invalid_labels`,
+    `invalid_title`) and Conflict
     (`result_not_ready`, `too_many_shares`).
     """
     require(can_share_run(actor, run), "Your role or key may read here, and not share results.")
@@ -90,12 +91,13 @@ def note_opening(share: Share) -> None:
 def check_choices(run: Run, result: ResultVersion, choices: Choices) -> Choices:
     """The choices, tidied. Raises as `create_share` does for what may not be shown, or is not of this result."""
     check_shareable(run)
+    document = result_document(result)
     if choices.shows_samples:
-        check_samples(run)
+        check_samples(run, document["grading"])
     title = " ".join(choices.title.split())
     if len(title) > MAX_TITLE:
         raise Refused("invalid_title", f"A title has at most {MAX_TITLE} characters.")
-    known = {each.index for each in private_names(result_document(result)["subjects"])}
+    known = {each.index for each in private_names(document["subjects"])}
     labels = {index: " ".join(label.split()) for index, label in choices.labels.items()}
     if unknown := sorted(set(labels) - known):
         raise Refused(

@@ -29,6 +29,7 @@ def laid_out(shown: Mapping[str, Any]) -> dict[str, Any]:
         "groups": groups_chart(shown),
         "latency": latency_chart(shown),
         "group_rows": _by_group(shown),
+        "metric_rows": _by_metric(shown),
         "error_rows": _by_error(shown),
     }
 
@@ -49,6 +50,14 @@ def _by_group(shown: Mapping[str, Any]) -> list[dict[str, Any]]:
     cells = [{group["group"]: group for group in subject["groups"]} for subject in shown["subjects"]]
     names = sorted({name for groups in cells for name in groups}, key=natural_order)
     return [{"name": name, "cells": [groups.get(name) for groups in cells]} for name in names]
+
+
+def _by_metric(shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row a figure beside the headline (of several attempts, with errors counted as wrong), with each model's in their order."""
+    cells = [{metric["metric"]: metric for metric in subject["metrics"]} for subject in shown["subjects"]]
+    names = {key: metric["name"] for metrics in cells for key, metric in metrics.items()}
+    headlines = {subject["headline"]["metric"] for subject in shown["subjects"]}
+    return [{"name": name, "cells": [metrics.get(key) for metrics in cells]} for key, name in names.items() if key not in headlines]
 
 
 def _by_error(shown: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -38,10 +38,14 @@ def benchmarks_with_samples(run: Run) -> Sequence[RunBenchmark]:
     return [each for each in run.benchmarks.all() if lets_samples_go(each.version)]
 
 
-def check_samples(run: Run) -> None:
-    """Raise Refused (`samples_not_permitted`) where no benchmark of the run lets samples go."""
+def check_samples(run: Run, grading: int) -> None:
+    """Raise Refused (`samples_not_permitted`) where no benchmark of the run lets samples go, or (`samples_not_available`) for a result
+    that was graded again: a link's samples bear the verdicts of the first grading.
+    """
     if not benchmarks_with_samples(run):
         raise Refused(
             "samples_not_permitted",
             "The benchmark's licence lets only aggregates leave, so a link cannot show samples. Share it without them.",
         )
+    if grading != 1:
+        raise Refused("samples_not_available", "This result was graded again, and a link can show its figures, not its samples.")

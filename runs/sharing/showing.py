@@ -28,8 +28,8 @@ _SUBJECT = (
     "bounds",
     "error_codes",
     "latency_ms",
-    "attempts",
 )
+_COMPOSITE = ("index", "value", "stderr", "interval")
 _SUBJECT_COST = ("usage", "charge_microusd", "answers_charge_microusd")
 _COMPARISON = ("profile_id", "metric", "tasks_compared", "tasks_planned", "winner_named", "bounds", "dropped", "excluded", "notices")
 _RANKED = ("rank", "rank_label", "rank_range", "group", "subject_index", "score", "stderr", "interval")
@@ -85,12 +85,22 @@ def shown_result(
         "coverage": dict(benchmarks[benchmark_index].get("coverage") or document["coverage"]),
         "subjects": [_shown_subject(each, labels, choices) for each in subjects],
         "comparison": _shown_comparison(comparison, labels, choices, has_private=bool(private_names(document["subjects"]))),
+        "attempts_per_task": document.get("attempts_per_task", 1),
+        "composite": _shown_composite(document.get("composite"), labels),
         "notices": _shown_notices(document),
     }
 
 
 def _picked(source: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: source[name] for name in names if name in source}
+
+
+def _shown_composite(composite: Mapping[str, Any] | None, labels: Mapping[int, str]) -> dict[str, Any] | None:
+    """The weighted mean over the benchmarks, where weights were stated."""
+    if not composite:
+        return None
+    rows = [{"label": labels[int(row["index"])], **_picked(row, _COMPOSITE)} for row in composite["subjects"]]
+    return {"weights": [_picked(each, ("profile_id", "weight", "share")) for each in composite["weights"]], "subjects": rows}
 
 
 def _shown_subject(subject: Mapping[str, Any], labels: Mapping[int, str], choices: Choices) -> dict[str, Any]:

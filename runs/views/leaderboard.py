@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from catalog.queries import get_benchmark_of_member, latest_of, versions_of
 from common.errors import Forbidden, Refused
 from common.forms import add_refusal
-from common.web import page, public_page, redirect_to, render_page
+from common.web import is_fragment_request, page, public_page, redirect_to, render_page
 from runs import queries as run_queries
 from runs.models import Run
 from runs.permissions import can_publish_run, can_withdraw_publication
@@ -29,17 +29,22 @@ from workspaces.requests import PersonRequest
 @public_page
 @require_safe
 def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
-    """What owners of any workspace published on a benchmark, by version. The benchmark's page fetches it as a part."""
+    """What owners of any workspace published on a benchmark, by version. The benchmark's page fetches its first table as a part."""
     user = request.user if request.user.is_authenticated else None
     benchmark = get_benchmark_of_member(user, slug)
     versions = list(versions_of(benchmark))
     wanted = request.GET.get("version", "")
     version = next((each for each in versions if str(each.number) == wanted), None) or latest_of(versions)
+    tables = leaderboard_of(version) if version is not None else []
+    is_part = is_fragment_request(request)
+    shown = tables[:1] if is_part else tables
     context = {
         "benchmark": benchmark,
         "versions": versions,
         "version": version,
-        "tables": leaderboard_of(version) if version is not None else [],
+        "tables": shown,
+        "more_tables": len(tables) - len(shown),
+        "is_part": is_part,
         "most_compared": MOST_COMPARED,
     }
     return render_page(request, "runs/leaderboard.html", context, partial="board")

@@ -28,7 +28,12 @@ from workspaces.actors import actor_of_user
 from workspaces.permissions import require
 from workspaces.requests import PersonRequest
 
-FIELD_OF_REFUSAL = {"invalid_title": "title", "samples_not_permitted": "shows_samples", "invalid_expiry": "expires_in"}
+FIELD_OF_REFUSAL = {
+    "invalid_title": "title",
+    "samples_not_permitted": "shows_samples",
+    "samples_not_available": "shows_samples",
+    "invalid_expiry": "expires_in",
+}
 
 
 @page

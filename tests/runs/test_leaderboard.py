@@ -179,28 +179,15 @@ def test_unlike_protocols_stand_apart_and_say_how_they_differ(workspace: Workspa
         (run_on(version, workspace, actor), actor),
         (run_on(version, other_workspace, other, coverage={"mode": "sample", "sample_count": 20, "seed": 1}), other),
         (run_on(version, workspace, actor, coverage={"mode": "sample", "sample_count": 20, "seed": 2}), actor),
-        (run_on(version, workspace, actor, output_limit=32) if _takes_limit() else run_on(version, workspace, actor), actor),
+        (run_on(version, workspace, actor, max_output_tokens=32), actor),
     ):
         publish(run, who)
     tables = leaderboard_of(version)
     said = [[each["code"] for each in table.differences] for table in tables]
     assert said[0] == []
-    assert sorted(said[1:]) == sorted(
-        [["task_selection_differs"], ["task_selection_differs"], *([["output_limit_differs"]] if _takes_limit() else [])]
-    )
+    assert sorted(said[1:]) == [["output_limit_differs"], ["task_selection_differs"], ["task_selection_differs"]]
     assert [len(table.entries) for table in tables] == [2] * len(tables)
     assert all("20 of 40 tasks" in table.differences[0]["words"] for table in tables if "task_selection_differs" in str(table.differences))
-
-
-def _takes_limit() -> bool:
-    """Whether requests name an output limit by this name."""
-    from runs.requests import parse_request
-
-    try:
-        parse_request({"model": "random-choice", "benchmark": "x", "output_limit": 32})
-    except Refused:
-        return False
-    return True
 
 
 def test_other_version_has_its_own_leaderboard(workspace: Workspace, actor: Actor) -> None:
@@ -240,6 +227,21 @@ def test_best_twenty_are_ranked_and_the_others_listed(
     [table] = leaderboard_of(version)
     scores = [entry.publication.figures["headline"]["value"] for entry in table.entries]
     assert ([entry.rank is not None for entry in table.entries], scores) == ([True, True, True, False], sorted(scores, reverse=True))
+
+
+def test_run_on_several_benchmarks_publishes_each_on_its_own_page(workspace: Workspace, actor: Actor) -> None:
+    """Also with several attempts a task: their mean is the score, under a protocol of its own."""
+    versions = [factories.make_version(tasks=tasks) for tasks in (5, 7)]
+    profile_ids = [version.profile_id for version in versions]
+    several = run_on(versions[0], workspace, actor, selection={"profile_ids": profile_ids}, attempts=2)
+    publish(several, actor)
+    publish(run_on(versions[1], workspace, actor), actor)
+    first, second = (leaderboard_of(version) for version in versions)
+    assert [[each["code"] for each in table.differences] for table in (*first, *second)] == [["attempts_differ"], [], ["attempts_differ"]]
+    assert [table.protocol["tasks"] for table in (*first, *second)] == [5, 7, 7]
+    for table in first:
+        scores = [row["score"] for row in table.comparison["ranking"]]  # type: ignore[index]
+        assert scores == [entry.publication.figures["headline"]["value"] for entry in table.entries]
 
 
 # ── The page ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -400,3 +400,42 @@ def test_role_in_another_workspace_is_no_role_here(
     crossed = sign_in(admin).post(f"/evaluations/{other.public_id}/sharing/{share.public_id}/revocation")
     share.refresh_from_db()
     assert (crossed.status_code, share.revoked_at) == (404, None)
+
+
+# ── Several benchmarks ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_on_several(workspace: Workspace, actor: Actor, *versions: Any, **more: Any) -> Run:
+    profile_ids = [version.profile_id for version in versions]
+    request = {"subjects": BASELINES, "selection": {"profile_ids": profile_ids}, "coverage": {"mode": "full"}, **more}
+    return work(start(workspace, actor, **request))
+
+
+def test_run_with_one_private_benchmark_is_not_shared(workspace: Workspace, actor: Actor, version: Any) -> None:
+    run = run_on_several(workspace, actor, version, factories.make_version(tasks=3, workspace=workspace))
+    with pytest.raises(Refused) as refused:
+        share_of(run, actor)
+    assert refused.value.code == "private_benchmark"
+
+
+def test_samples_of_a_benchmark_that_keeps_them_are_not_shown_beside_those_of_one_that_does_not(workspace: Workspace, actor: Actor) -> None:
+    kept = factories.make_version(factories.make_benchmark("kept", name="Kept"), tasks=3, export_policy="aggregate")
+    given = factories.make_version(factories.make_benchmark("given", name="Given"), tasks=4)
+    share = share_of(run_on_several(workspace, actor, kept, given), actor, shows_samples=True)
+    first, second = (opened(share, f"?benchmark={index}") for index in (0, 1))
+    assert [response.context["has_samples"] for response in (first, second)] == [False, True]
+    assert [response.context["shown"]["benchmark"]["slug"] for response in (first, second)] == ["kept", "given"]
+    assert {row.position for row in opened(share, "/samples").context["rows"]} == {3, 4, 5, 6}
+    assert [opened(share, f"/samples/{position}").status_code for position in (0, 2, 3, 6, 7)] == [404, 404, 200, 200, 404]
+    edges = [(opened(share, f"/samples/{position}").context[name]) for position, name in ((3, "previous"), (3, "number"), (6, "next"))]
+    assert edges == [None, 1, None]
+    document = opened(share, "/result.json?benchmark=1").json()
+    assert ({each["benchmark_index"] for each in document["subjects"]}, document["coverage"]["planned"]) == ({1}, 4)
+    assert document["comparison"]["profile_id"] == "given@1"
+
+
+def test_attempts_are_shown_with_their_figures(workspace: Workspace, actor: Actor, version: Any) -> None:
+    share = share_of(run_on_several(workspace, actor, version, attempts=3), actor, shows_samples=True)
+    page = opened(share).content.decode()
+    assert ["Right in at least one of 3 attempts" in page, "3 at each task" in page] == [True, True]
+    assert [answer["attempt"] for answer in opened(share, "/samples/0").context["answers"]] == [1, 2, 3, 1, 2, 3]
