@@ -9,7 +9,7 @@ from runs.browsing import filters, texts
 from runs.reviews.documents import reviewed_documents, reviewed_rows
 from runs.serializers.reviews import SamplePageShape, SamplesQuery
 from runs.serializers.shapes import SampleDetailShape
-from workspaces.api_base import ApiView, operation
+from workspaces.api_base import ApiView, operation, page_document
 from workspaces.permissions import can_read
 
 
@@ -25,14 +25,13 @@ class SampleList(ApiView):
         order: Order = "id"
         if sort:
             found, order = filters.sorted_by(found, sort)
-        searched = None
-        if wanted.text:
-            matches = texts.find_texts(found, run, wanted.text, order=order, cursor=cursor, limit=limit)
-            rows, next_cursor, searched = queries.samples_by_key(run, matches.keys), matches.next_cursor, matches.searched
-        else:
+        if not wanted.text:
             listed = page_of(found, order=order, cursor=cursor, limit=limit)
-            rows, next_cursor = listed.rows, listed.next_cursor
-        return {"data": list(map(reviewed_rows(run, rows), rows)), "next_cursor": next_cursor, "searched": searched}
+            return page_document(listed, reviewed_rows(run, listed.rows))
+        matches = texts.find_texts(found, run, wanted.text, order=order, cursor=cursor, limit=limit)
+        rows = queries.samples_by_key(run, matches.keys)
+        data = list(map(reviewed_rows(run, rows), rows))
+        return {"data": data, "next_cursor": matches.next_cursor, "searched": matches.searched}
 
 
 class SampleDetail(ApiView):
