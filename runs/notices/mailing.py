@@ -134,13 +134,12 @@ def result_lines(run: Run) -> Iterator[str]:
     if result is None:
         return
     subjects = orjson.loads(result.document)["subjects"]
-    benchmarks, compared = list(run.benchmarks.all()), comparisons_of(result)
+    compared = {each["profile_id"]: each for each in comparisons_of(result)}
+    benchmarks = list(run.benchmarks.all())
     for benchmark in benchmarks:
         mine = [each for each in subjects if each.get("benchmark_index", 0) == benchmark.index]
-        if len(mine) == 1:
-            sentence = _score_words(mine[0])
-        else:
-            sentence = next((each["summary"] for each in compared if each["profile_id"] == benchmark.version.profile_id), "")
+        found = compared.get(benchmark.version.profile_id, {})
+        sentence = _score_words(mine[0]) if len(mine) == 1 else str(found.get("summary", ""))
         if sentence:
             yield sentence if len(benchmarks) == 1 else f"{benchmark.version.benchmark.name}: {sentence}"
 

@@ -18,7 +18,7 @@ from runs.notices.actions import choose_notices
 from runs.notices.mailing import LEASE, MOST_TRIES, WAITS, mail_due
 from runs.notices.outbox import LONG_RUN, note_waiting
 from runs.notices.sweeping import sweep_notices
-from tests.factories import make_key
+from tests.factories import make_key, make_version
 from tests.runs.noticing import BASELINES, begin_run, end_run, events
 from tests.runs.working import work
 from workspaces.actors import Actor, actor_of_key, actor_of_user
@@ -85,6 +85,23 @@ def test_mail_of_several_models_says_what_their_comparison_says(workspace: Works
     end_run(workspace, eager)
     (sent,) = mails()
     assert sent.body.split("\n\n")[1].splitlines()[0].startswith("These 10 tasks cannot tell")
+
+
+def test_mail_of_several_benchmarks_says_it_of_each(workspace: Workspace, eager: Actor) -> None:
+    first, second = make_version(tasks=10), make_version(tasks=8)
+    end_run(workspace, eager, name=None, selection={"profile_ids": [first.profile_id, second.profile_id]})
+    (sent,) = mails()
+    names = [each.benchmark.name for each in (first, second)]
+    said, covered = (part.splitlines() for part in sent.body.split("\n\n")[1:3])
+    assert sent.subject == f"Completed: {names[0]}, {names[1]}"
+    assert [
+        line.startswith(f"{name}: These {count} tasks cannot tell") for line, name, count in zip(said, names, (10, 8), strict=True)
+    ] == [True] * 2
+    assert covered == [
+        f"{names[0]} ({first.profile_id}): all 10 tasks",
+        f"{names[1]} ({second.profile_id}): all 8 tasks",
+        "36 of 36 answers; $0.00 spent.",
+    ]
 
 
 def test_interrupted_run_says_what_is_left_and_how_to_go_on(workspace: Workspace, actor: Actor, eager: Actor) -> None:
