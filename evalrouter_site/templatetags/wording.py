@@ -11,6 +11,7 @@ from catalog.enums import ExportPolicy, Grader
 from common.money import format_usd
 from runs import wording
 from runs.charts.marks import series_of, shape_of
+from runs.charts.words import usd_words
 from runs.summarizing import about
 
 register = template.Library()
@@ -95,6 +96,12 @@ def p_value(value: float | None) -> str:
     if value is None:
         return "—"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+@register.filter
+def usd_short(microusd: int | None) -> str:
+    """A derived amount in micro-USD, such as the cost of 1,000 answers, to three digits and to two below a dollar: "$0.45"."""
+    return "—" if microusd is None else usd_words(microusd)
 
 
 @register.filter

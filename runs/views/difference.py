@@ -40,14 +40,16 @@ def difference(request: PersonRequest, run_id: UUID) -> HttpResponse:
     result = documents.result_document(queries.get_result(run)) if run.is_ended else None
     found = differences(run, result, against=against) if result else []
     chosen = _chosen(request, found)
+    several_benchmarks = len(run.benchmarks.all()) > 1
     models = [_model(each, document) for each, document in zip(found, difference_documents(found), strict=True)]
     context = {
         "run": run,
         "against": against,
         "earlier": _choices(run),
         "models": models,
-        "several_benchmarks": len(run.benchmarks.all()) > 1,
+        "several_benchmarks": several_benchmarks,
         "chosen": next((model for model in models if chosen and model["key"] == _key(chosen)), None),
+        "model_links": _model_links(models, chosen and _key(chosen), against, several_benchmarks=several_benchmarks),
         "kept": urlencode({"against": against.public_id}) if against else "",
     }
     if chosen and chosen.paired:
@@ -68,6 +70,26 @@ def _chosen(request: PersonRequest, found: list[ModelDifference]) -> ModelDiffer
         if asked == _key(each):
             return each
     return next((each for each in found if each.paired and each.paired.change.any()), found[0] if found else None)
+
+
+def _model_links(
+    models: list[dict[str, Any]], chosen: str | None, against: Run | None, *, several_benchmarks: bool
+) -> list[dict[str, Any]]:
+    """Links to each model's tasks that changed; empty where one model has such."""
+    options = []
+    for model in models:
+        flips = model["difference"]["flips"]
+        if flips is None:
+            continue
+        label = (
+            f"{model['difference']['label']}, {model['benchmark'].version.profile_id}"
+            if several_benchmarks
+            else model["difference"]["label"]
+        )
+        query = urlencode({"model": model["key"], **({"against": str(against.public_id)} if against else {})})
+        is_current = model["key"] == chosen
+        options.append({"label": label, "count": sum(flips.values()), "href": f"?{query}#flips", "is_current": is_current})
+    return options if len(options) > 1 else []
 
 
 def _key(each: ModelDifference) -> str:

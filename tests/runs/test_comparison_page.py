@@ -256,7 +256,7 @@ def test_pages_of_disagreements_link_to_the_tasks(run: Run, viewer: User, sign_i
     assert [row["task_id"] for row in only_best.context["found"].rows] == ["t33", "t34", "=t35"]
     assert f'href="/evaluations/{run.public_id}/samples/34"' in only_best.content.decode()
     fragment = client.get(path, {"show": "errors"}, headers=HTMX)
-    assert (fragment.content.decode().lstrip().startswith('<div id="list">'), "<html" in fragment.content.decode()) == (True, False)
+    assert (fragment.content.decode().lstrip().startswith('<div id="list"'), "<html" in fragment.content.decode()) == (True, False)
     assert client.get(path, {"show": "nothing", "a": "99", "b": "x"}).context["asked"] == Asked()
     assert client.get(path, {"q": "no-such-task"}).content.decode().count("No task matches") == 1
     assert client.get(path, {"cursor": "x"}).status_code in (400, 422)

@@ -332,7 +332,7 @@ def make_gallery() -> Gallery:
         Shot("comparison", f"{run}/comparison"),
         Shot("disagreements", f"{run}/disagreements"),
         Shot("disagreements-of-two", f"{run}/disagreements?show=a_only&a=0&b=1"),
-        Shot("difference", f"/evaluations/{ids['again']}/difference"),
+        Shot("difference", f"/evaluations/{ids['again']}/difference?against={ids['ended']}"),
         Shot("sharing", f"{run}/sharing"),
         Shot("sharing-none", f"{stopped}/sharing"),
         Shot("sharing-running", f"{live}/sharing"),
