@@ -32,7 +32,8 @@ from runs.groups.actions import create_group
 from runs.groups.policy import Policy
 from runs.groups.resolving import Reference
 from runs.models import Run
-from runs.queries import get_result, get_run
+from runs.queries import get_result, get_run, samples_of
+from runs.reviews.actions import add_note, override_verdict, withdraw_override
 from runs.sharing.actions import create_share, revoke_share
 from runs.sharing.choices import Choices
 from runs.sharing.links import link_of
@@ -202,6 +203,7 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         running: list[Any] = [own_subject, models[0], models[3]]
         live: Run = start(workspace, actor, subjects=running, name="Three at once", max_charge_microusd="400000", **selection)
         async_to_sync(Executor(should_stop=lambda: own.stats.answered > before + LIVE_ANSWERS).run)()
+    said = _furnish_reviews(workspace, actor, ended)
     task_ids = list(version.tasks.order_by("ordinal").values_list("task_id", flat=True)[:12])
     texts = {task_id: f"Counting it through, {n} are left." for n, task_id in enumerate(task_ids)}
     named = [Reference(ended.public_id, subject_index=0), Reference(ended.public_id, subject_index=1)]
@@ -220,6 +222,7 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         "recording": str(recording.public_id),
         "old": str(upload.public_id),
         "ended": str(ended.public_id),
+        "said": str(said),
         "again": str(again.public_id),
         "group": str(group.public_id),
         "interrupted": str(interrupted.public_id),
@@ -229,6 +232,20 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         "connection": str(connection_.public_id),
         "key": str(key.public_id),
     }
+
+
+def _furnish_reviews(workspace: Workspace, actor: Actor, ended: Run) -> int:
+    """Notes and verdicts of two people on wrong answers of the weakest model; returns the position of the task with most of them."""
+    second = actor_of_user(factories.make_user("bo@example.org", workspace=workspace, role=Role.MEMBER, name="Bo"))
+    wrong = list(samples_of(ended).filter(subject__index=3, correct=False).order_by("position")[:3])
+    override_verdict(ended, wrong[0], actor=second, correct=True, reason="It counts the damaged box, which the text does not exclude.")
+    override_verdict(ended, wrong[0], actor=actor, correct=True, reason="Agreed: the question can be read both ways.")
+    override_verdict(ended, wrong[1], actor=second, correct=True, reason="Looks right to me.")
+    withdraw_override(ended, wrong[1], actor=actor)
+    add_note(ended, wrong[0], actor=second, text="Ask the author what counts as “on the shelf”.\nIn task 17 it is said, here it is not.")
+    add_note(ended, wrong[0], actor=actor, text="Asked on Monday.")
+    add_note(ended, wrong[2], actor=second, text="Off by one, as so often with this model.")
+    return wrong[0].position
 
 
 def _furnish_sharing(workspace: Workspace, actor: Actor, ended: Run, own: Run) -> dict[str, str]:
@@ -359,7 +376,13 @@ def make_gallery() -> Gallery:
         Shot("exports", f"{run}/exports"),
         Shot("samples", f"{run}/samples"),
         Shot("samples-wrong", f"{run}/samples?verdict=wrong&subject=0"),
+        Shot("samples-more-filters", f"{run}/samples?text=shelf&min_output_tokens=5&sort=-latency"),
         Shot("sample", f"{run}/samples/0"),
+        Shot("sample-compared", f"{run}/samples/{ids['said']}?left=0.1&right=3.1&verdict=incorrect"),
+        Shot("sample-as-viewer", f"{run}/samples/{ids['said']}", "viewer"),
+        Shot("reviews", f"{run}/reviews"),
+        Shot("reviews-notes", f"{run}/reviews?kind=notes"),
+        Shot("reviews-none", f"{stopped}/reviews"),
         Shot("settings-account", "/settings/account"),
         Shot("settings-workspace", "/settings/workspace"),
         Shot("settings-members", "/settings/members"),
