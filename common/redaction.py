@@ -11,6 +11,7 @@ _SHAPES = [
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-[^-])*(?:-----END [A-Z ]*PRIVATE KEY-----)?",
     r"\bsk-[A-Za-z0-9_\-]{16,}",
     r"\ber_[A-Za-z0-9]{8}_[A-Za-z0-9_\-]{16,}",
+    r"\bers_[A-Za-z0-9_\-]{20,}",
     r"\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}",
     r"\bgithub_pat_[A-Za-z0-9_]{20,}",
     r"\bhf_[A-Za-z0-9]{20,}",

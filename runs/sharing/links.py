@@ -1,4 +1,7 @@
-"""The token of a link: 192 random bits, found by its hash, kept encrypted for members who copy the link again."""
+"""The token of a link: 192 random bits, found by its hash, kept encrypted for members who copy the link again.
+
+Its prefix is there to be recognised: logs leave out what is shaped like it (`common.redaction`), and so can scanners for secrets.
+"""
 
 import secrets
 
@@ -8,12 +11,13 @@ from common.canonical import sha256_text
 from common.crypto import Undecryptable, decrypt, encrypt
 from runs.models.sharing import Share
 
+PREFIX = "ers_"
 TOKEN_BYTES = 24
 
 
 def new_token() -> tuple[str, str, str]:
     """A fresh token, its hash to find it by, and its encrypted form to keep."""
-    token = secrets.token_urlsafe(TOKEN_BYTES)
+    token = f"{PREFIX}{secrets.token_urlsafe(TOKEN_BYTES)}"
     return token, token_sha256(token), encrypt(token)
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from common.crypto import decrypt
 from common.errors import Conflict, Forbidden, Refused
+from common.redaction import redact
 from evalrouter_site import shared as shared_views
 from runs import queries
 from runs.models import Run
@@ -217,7 +218,8 @@ def test_database_alone_gives_no_link_away(workspace: Workspace, actor: Actor, v
     token = path_of(share).rpartition("/")[2]
     row = Share.objects.filter(pk=share.pk).values().get()
     assert [name for name, value in row.items() if token in str(value)] == []
-    assert (len(token), decrypt(row["secret"])) == (32, token)
+    assert (len(token), decrypt(row["secret"])) == (36, token)
+    assert redact(f"Too Many Requests: /shared/{token}/samples") == "Too Many Requests: /shared/[redacted]/samples"
     entries = AuditEntry.objects.filter(workspace=workspace)
     assert [str(entry.data) for entry in entries if token in str(entry.data) or token in entry.target] == []
 
