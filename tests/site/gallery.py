@@ -28,6 +28,7 @@ from imports.actions.checking import start_check
 from imports.actions.whole_uploads import upload_several
 from runs.actions import create_quote
 from runs.engine.executor import Executor
+from runs.exports.storing import kept_export
 from runs.groups.actions import create_group
 from runs.groups.policy import Policy
 from runs.groups.resolving import Reference
@@ -215,6 +216,8 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
     recording.answers.filter(task__task_id__in=task_ids[:2]).update(was_correct=True, agreement="only_theirs", old_extracted="12")
     old = (FIXTURES / "promptfoo.json").read_bytes()
     upload = upload_several(workspace, actor=actor, files=[("promptfoo.json", len(old), BytesIO(old))])
+    for wanted in ("html", "bundle"):
+        kept_export(ended, ended.results.get(), wanted)
     money = furnish_money(workspace, ended)
     return {
         **links,
