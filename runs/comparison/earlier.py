@@ -40,12 +40,12 @@ def earlier_of(run: Run, benchmark: RunBenchmark, *, against: Run | None = None)
     subjects = Subject.objects.filter(same, run__in=runs.values("pk"))
     last = Window(Rank(), partition_by=[F(name) for name in IDENTITY], order_by=F("run_id").desc())
     found: dict[tuple[object, ...], list[Subject]] = {}
-    for subject in subjects.annotate(rank=last).filter(rank=1).order_by("index"):
-        found.setdefault(tuple(getattr(subject, name) for name in IDENTITY), []).append(subject)
+    for each in subjects.annotate(rank=last).filter(rank=1).order_by("index"):
+        found.setdefault(tuple(getattr(each, name) for name in IDENTITY), []).append(each)
     if not found:
         return {}
-    keys = {subject.run_id for each in found.values() for subject in each}
-    whole = {each.pk: each for each in queries.runs_for(run.workspace).filter(pk__in=keys)}
+    keys = {then.run_id for alike in found.values() for then in alike}
+    whole = {before.pk: before for before in queries.runs_for(run.workspace).filter(pk__in=keys)}
     results = {result.run_id: result for result in ResultVersion.objects.filter(run__in=keys).order_by("number")}
     earlier = {}
     for subject in run.subjects.all():

@@ -49,7 +49,7 @@ def difference(request: PersonRequest, run_id: UUID) -> HttpResponse:
         "models": models,
         "several_benchmarks": several_benchmarks,
         "chosen": next((model for model in models if chosen and model["key"] == _key(chosen)), None),
-        "model_links": _model_links(models, chosen and _key(chosen), against, several_benchmarks=several_benchmarks),
+        "model_links": _model_links(models, _key(chosen) if chosen else None, against, several_benchmarks=several_benchmarks),
         "kept": urlencode({"against": against.public_id}) if against else "",
     }
     if chosen and chosen.paired:

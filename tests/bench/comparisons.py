@@ -46,9 +46,10 @@ def furnish(tasks: int, models: int, length: int) -> tuple[Any, str]:
     from tests import factories
     from tests.runs.working import start
     from workspaces.actors import actor_of_user
+    from workspaces.enums import Role
 
     workspace = factories.make_workspace("Bench", credit=10_000_000)
-    owner = factories.make_user("owner@example.org", workspace=workspace, role="owner")
+    owner = factories.make_user("owner@example.org", workspace=workspace, role=Role.OWNER)
     version = factories.make_version(tasks=1, workspace=workspace)
     made = [Task(version=version, ordinal=n, task_id=f"task-{n:05d}", group=f"g{n % 10}", prompt_bytes=10) for n in range(1, tasks)]
     Task.objects.bulk_create(made, batch_size=BATCH)
