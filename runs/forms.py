@@ -11,6 +11,8 @@ from common.forms import UsdField
 from runs.enums import CoverageMode
 
 MOST_SUBJECTS = 8
+MOST_BENCHMARKS = 8
+MOST_ATTEMPTS = 16
 DEFAULT_SAMPLE = 25
 NAME_KEYS = {"managed": "route_id", "connection": "connection_id", "baseline": "name", "recorded": "recorded_model_id"}
 """The kinds of models that can be chosen, and under which key the API names each."""
@@ -27,10 +29,10 @@ REASONING_CHOICES = [
 
 STEPS = ("benchmark", "models", "tasks", "settings")
 STEP_FIELDS = {
-    "benchmark": ("benchmark",),
+    "benchmark": ("benchmark", "more"),
     "models": ("subjects",),
     "tasks": ("coverage", "sample_count", "seed", "task_ids", "tasks"),
-    "settings": ("max_output_tokens", "reasoning", "reasoning_budget", "concurrency", "cap", "name"),
+    "settings": ("attempts", "weights", "max_output_tokens", "reasoning", "reasoning_budget", "concurrency", "cap", "name"),
 }
 """Which step of a new evaluation asks for what."""
 
@@ -39,6 +41,7 @@ FIELD_OF_REFUSAL = {
     "ambiguous_benchmark": "benchmark",
     "benchmark_named_twice": "benchmark",
     "version_retired": "benchmark",
+    "benchmark_retired": "benchmark",
     "model_not_found": "subjects",
     "ambiguous_model": "subjects",
     "incompatible_model": "subjects",
@@ -73,12 +76,45 @@ class SubjectsField(forms.Field):
         return {"kind": kind, NAME_KEYS[kind]: name}
 
 
+class ListField(forms.Field):
+    """Values that a form sends under one name, as texts, each once; empty ones are left out."""
+
+    widget = forms.SelectMultiple
+
+    def clean(self, value: Any) -> list[str]:
+        return [text for text in dict.fromkeys(str(each).strip()[:200] for each in value or []) if text]
+
+
+class WeightsField(forms.Field):
+    """One weight for each benchmark, in their order; None where all are left empty."""
+
+    widget = forms.SelectMultiple
+
+    def clean(self, value: Any) -> list[float] | None:
+        texts = [str(each).strip() for each in value or []]
+        if not any(texts):
+            return None
+        try:
+            weights = [float(text) for text in texts]
+        except ValueError:
+            weights = [0.0]
+        if not all(0 < weight <= 1_000_000 for weight in weights):
+            raise forms.ValidationError(
+                "Give each benchmark a weight above 0, such as 1, or leave all of them empty for no composite score."
+            )
+        return weights
+
+
 class SetupForm(forms.Form):
     """A whole evaluation as a person sets it up. `as_request` is the body that the API would take."""
 
     workspace = forms.UUIDField(widget=forms.HiddenInput)
     benchmark = forms.CharField(max_length=200, widget=forms.HiddenInput, error_messages={"required": "Choose a benchmark."})
+    more = ListField(required=False)
     subjects = SubjectsField()
+    attempts = forms.IntegerField(min_value=1, max_value=MOST_ATTEMPTS, required=False)
+    weights = WeightsField(required=False)
+    reuse_from = forms.UUIDField(required=False, widget=forms.HiddenInput)
     name = forms.CharField(max_length=160, required=False)
     concurrency = forms.IntegerField(min_value=1, max_value=256, required=False)
     max_output_tokens = forms.IntegerField(min_value=1, max_value=1_000_000, required=False)
@@ -99,6 +135,10 @@ class SetupForm(forms.Form):
             self.add_error("task_ids", "Choose at least one task, or paste its ID.")
         if data.get("reasoning") == "budget" and not data.get("reasoning_budget"):
             self.add_error("reasoning_budget", "Say how many tokens the model may reason with.")
+        if len(data.get("more") or []) >= MOST_BENCHMARKS:
+            self.add_error("benchmark", f"Choose at most {MOST_BENCHMARKS} benchmarks.")
+        if data.get("more") and mode == CoverageMode.TASKS:
+            self.add_error("coverage", "Chosen tasks are of one benchmark. Take a sample or all tasks of each.")
         return data
 
     def _task_ids(self) -> list[str]:
@@ -107,10 +147,15 @@ class SetupForm(forms.Form):
 
     def as_request(self) -> dict[str, Any]:
         data = self.cleaned_data
+        benchmarks = [data["benchmark"], *data["more"]]
         request: dict[str, Any] = {
-            "selection": {"profile_ids": [data["benchmark"]], "output_format": "default"},
+            "selection": {"profile_ids": benchmarks, "output_format": "default"},
             "coverage": self._coverage(),
         }
+        if data["weights"] is not None and len(benchmarks) > 1:
+            request["selection"]["weights"] = data["weights"]
+        if data["reuse_from"]:
+            request["reuse_from"] = str(data["reuse_from"])
         subjects = data["subjects"]
         if len(subjects) == 1:
             request["model"] = subjects[0]
@@ -120,7 +165,7 @@ class SetupForm(forms.Form):
             request["reasoning"] = {"budget_tokens": data["reasoning_budget"]}
         elif data["reasoning"]:
             request["reasoning"] = {"effort": data["reasoning"]}
-        for key in ("concurrency", "max_output_tokens", "name"):
+        for key in ("attempts", "concurrency", "max_output_tokens", "name"):
             if data[key]:
                 request[key] = data[key]
         if data["cap"] is not None:
@@ -141,7 +186,13 @@ class Setup:
     """The state of the new-evaluation page as its address or its form carries it: everything is text and nothing need be valid yet."""
 
     benchmark: str = ""
+    more: list[str] = field(default_factory=list)
+    """Further benchmarks."""
     subjects: list[str] = field(default_factory=list)
+    attempts: str = ""
+    weights: list[str] = field(default_factory=list)
+    reuse_from: str = ""
+    """The run whose finished answers are taken over."""
     name: str = ""
     concurrency: str = ""
     max_output_tokens: str = ""
@@ -160,9 +211,11 @@ class Setup:
     @classmethod
     def from_query(cls, query: QueryDict) -> "Setup":
         """What is named in the query, the rest as by default."""
-        setup = cls(subjects=list(dict.fromkeys(query.getlist("subjects"))))
-        for key in vars(setup):
-            if key != "subjects" and key in query:
+        setup = cls(weights=query.getlist("weights"))
+        for key in ("subjects", "more"):
+            setattr(setup, key, list(dict.fromkeys(each for each in query.getlist(key) if each)))
+        for key, value in vars(setup).items():
+            if isinstance(value, str) and key in query:
                 setattr(setup, key, query[key])
         if setup.coverage not in CoverageMode.values:
             setup.coverage = CoverageMode.SAMPLE.value
@@ -174,7 +227,10 @@ class Setup:
     def from_quote(cls, request: dict[str, Any], plan: dict[str, Any]) -> "Setup":
         """The setup that quotes the same again: names as the plan resolved them, settings as the request had them."""
         setup = cls(name=str(request.get("name") or ""))
-        setup.benchmark = plan["benchmark"]["profile_id"]
+        setup.benchmark, *setup.more = [benchmark["profile_id"] for benchmark in plan["benchmarks"]]
+        setup.weights = [f"{weight:g}" for weight in plan.get("weights") or []]
+        setup.attempts = str(plan["attempts_per_task"]) if plan["attempts_per_task"] > 1 else ""
+        setup.reuse_from = str(request.get("reuse_from") or "")
         setup.subjects = [text for text in (_subject_text(subject["model"]) for subject in plan["subjects"]) if text]
         for key in ("concurrency", "max_output_tokens"):
             setattr(setup, key, str(request.get(key) or ""))
@@ -204,7 +260,7 @@ class Setup:
 
     def pairs(self, *, but_step: str) -> list[tuple[str, str]]:
         """Names and values of all fields that a step's form does not show, for its hidden inputs."""
-        shown = {*STEP_FIELDS[but_step], "step", "benchmark"}
+        shown = {*STEP_FIELDS[but_step], "step", "benchmark"} - {"more"}
         found: list[tuple[str, str]] = []
         for key, value in vars(self).items():
             if key not in shown:

@@ -23,6 +23,8 @@ from runs.forms import (
     DEFAULT_SAMPLE,
     EFFORTS,
     FIELD_OF_REFUSAL,
+    MOST_ATTEMPTS,
+    MOST_BENCHMARKS,
     MOST_SUBJECTS,
     REASONING_CHOICES,
     STEP_FIELDS,
@@ -30,6 +32,7 @@ from runs.forms import (
     Setup,
     SetupForm,
 )
+from runs.models import Run
 from runs.requests import DEFAULT_CONCURRENCY
 from runs.statistics import ASSUMED_DISAGREEMENT, smallest_difference
 from runs.views.picking import all_task_ids, pick, picker_context
@@ -106,7 +109,7 @@ def _quote(request: PersonRequest) -> HttpResponse:
     workspace = _workspace(request, request.POST.get("workspace", ""))
     require(can_run(actor_of_user(request.user), workspace))
     data = request.POST.copy()
-    ids = all_task_ids(_version(workspace, data.get("benchmark", "")), data)
+    ids = "" if data.getlist("more") else all_task_ids(_version(workspace, data.get("benchmark", "")), data)
     data["task_ids"] = ids or ""
     form = SetupForm(data)
     status = 422
@@ -138,18 +141,29 @@ def _workspace(request: PersonRequest, workspace_id: str) -> Workspace:
 
 
 def _setup(request: PersonRequest) -> Setup:
-    """The setup of an earlier run or quote where the address names one, else what the address itself carries."""
-    if run_id := request.GET.get("from", ""):
-        quote = queries.get_run_of_member(request.user, run_id).quote
-    elif quote_id := request.GET.get("quote", ""):
+    """The setup of an earlier run or quote where the address names one, else what the address itself carries.
+
+    With `reuse` the run's finished answers are to be taken over, and `step` and `attempts` say what is to be changed.
+    """
+    query = request.GET
+    if run_id := query.get("from", ""):
+        run = queries.get_run_of_member(request.user, run_id)
+        setup = Setup.from_quote(run.quote.request_document, run.quote.plan_document)
+        setup.reuse_from = str(run.public_id) if query.get("reuse") else ""
+        setup.step = query["step"] if query.get("step") in STEPS else setup.step
+        setup.attempts = query.get("attempts", setup.attempts)
+        return setup
+    if quote_id := query.get("quote", ""):
         quote = queries.get_quote_of_member(request.user, quote_id)
-    else:
-        return Setup.from_query(request.GET)
-    return Setup.from_quote(quote.request_document, quote.plan_document)
+        return Setup.from_quote(quote.request_document, quote.plan_document)
+    return Setup.from_query(query)
 
 
 def _context(request: PersonRequest, workspace: Workspace, setup: Setup, *, form: SetupForm | None = None) -> dict[str, Any]:
     version = _version(workspace, setup.benchmark)
+    further = [found for found in (_version(workspace, name) for name in setup.more) if found is not None and found != version]
+    setup.more = list(dict.fromkeys(each.profile_id for each in further))
+    is_adding = version is not None and request.GET.get("adding", "") != "" and len(setup.more) + 1 < MOST_BENCHMARKS
     search = request.GET.get("q", "").strip()[:100]
     context: dict[str, Any] = {
         "setup": setup,
@@ -158,13 +172,16 @@ def _context(request: PersonRequest, workspace: Workspace, setup: Setup, *, form
         "version": version,
         "search": search,
         "missing_benchmark": setup.benchmark if setup.benchmark and version is None else "",
-        "other_query": _query(setup, benchmark="", tasks="", task_ids="", step="models"),
+        "other_query": _query(setup, tasks="", task_ids="", step="models", **({} if is_adding else {"benchmark": "", "more": []})),
+        "is_adding": is_adding,
+        "further": [{"version": each, "without": _without(setup, each.profile_id)} for each in further],
     }
-    step = _step(setup, version, form)
+    step = "benchmark" if is_adding else _step(setup, version, form)
     setup.step = step if version is not None else ""
     context["step"] = step
     if version is None or step == "benchmark":
         context["steps"] = _steps(setup, version, step, 0, workspace)
+        context["taken"] = [setup.benchmark, *setup.more] if is_adding else []
         context["benchmarks"] = catalog.catalog_entries(workspace, q=search, status=VersionState.ACTIVE)[:BENCHMARKS_SHOWN]
         return context
     if form is None and setup.sample_count == str(DEFAULT_SAMPLE):
@@ -174,27 +191,58 @@ def _context(request: PersonRequest, workspace: Workspace, setup: Setup, *, form
     total = (
         len(picked.tasks) if is_picked else version.task_count if setup.task_total is None else min(setup.task_total, version.task_count)
     )
-    options = _options(workspace, version, setup)
-    if step == "tasks":
+    attempts = int(setup.attempts) if setup.attempts.isdecimal() and 1 <= int(setup.attempts) <= MOST_ATTEMPTS else 1
+    totals = [total, *(_total_of(each, setup) for each in further)]
+    options = _options(workspace, [version, *further], setup, attempts)
+    if step == "tasks" and not further:
         context |= picker_context(version, picked, request.GET)
     return context | {
         "picked": picked,
         "is_fragment": is_fragment_request(request),
         "chosen": [option for group in options.values() for option in group if option.is_chosen],
         "hidden": setup.pairs(but_step=step),
-        "steps": _steps(setup, version, step, total, workspace),
+        "steps": _steps(setup, version, step, sum(totals), workspace),
         "next_step": STEPS[STEPS.index(step) + 1] if step != STEPS[-1] else "",
         "manifest": catalog.manifest_of(version),
         "options": options,
         "most_subjects": MOST_SUBJECTS,
         "reasoning_choices": REASONING_CHOICES,
         "default_concurrency": DEFAULT_CONCURRENCY,
-        "task_total": total,
+        "task_total": sum(totals),
+        "population": version.task_count + sum(each.task_count for each in further),
+        "most_attempts": MOST_ATTEMPTS,
+        "attempts": attempts,
+        "weighted": [
+            {"version": each, "weight": setup.weights[place] if place < len(setup.weights) else ""}
+            for place, each in enumerate([version, *further])
+        ],
         "chosen_count": len(setup.subjects),
-        "call_total": total * len(setup.subjects),
-        "smallest_difference": smallest_difference(total, ASSUMED_DISAGREEMENT) if total else None,
+        "call_total": sum(totals) * len(setup.subjects) * attempts,
+        "smallest_difference": smallest_difference(min(totals), ASSUMED_DISAGREEMENT) if all(totals) else None,
+        "fewest_tasks": min(totals),
+        "can_add": len(setup.more) + 1 < MOST_BENCHMARKS and setup.coverage != CoverageMode.TASKS,
+        "reused_run": _reused_run(request, setup),
+        "without_reuse": f"?{_query(setup, reuse_from='')}&workspace={workspace.public_id}",
         "assumed_disagreement": ASSUMED_DISAGREEMENT,
     }
+
+
+def _total_of(version: BenchmarkVersion, setup: Setup) -> int:
+    """How many of a further benchmark's tasks are asked."""
+    return version.task_count if setup.task_total is None else min(setup.task_total, version.task_count)
+
+
+def _without(setup: Setup, profile_id: str) -> str:
+    """The query of the setup without one of its further benchmarks."""
+    return _query(setup, more=[each for each in setup.more if each != profile_id], weights=[])
+
+
+def _reused_run(request: PersonRequest, setup: Setup) -> Run | None:
+    """The run whose answers are to be taken over, where the person may see it."""
+    try:
+        return queries.get_run_of_member(request.user, setup.reuse_from) if setup.reuse_from else None
+    except Run.DoesNotExist:
+        return None
 
 
 def _query(setup: Setup, **changed: Any) -> str:
@@ -214,7 +262,7 @@ def _steps(setup: Setup, version: BenchmarkVersion | None, step: str, total: int
     """The stepper: what is done leads back with everything that is chosen."""
     has_tasks = total > 0
     notes = {
-        "benchmark": version.benchmark.name if version else "",
+        "benchmark": _named(setup, version) if version else "",
         "models": f"{len(setup.subjects)} chosen" if setup.subjects else "",
         "tasks": f"{total:,} task{'' if total == 1 else 's'}" if has_tasks and version else "",
     }
@@ -233,14 +281,19 @@ def _steps(setup: Setup, version: BenchmarkVersion | None, step: str, total: int
     return [*found, {"label": "Quote", "state": "todo", "href": "", "note": ""}]
 
 
+def _named(setup: Setup, version: BenchmarkVersion) -> str:
+    return f"{version.benchmark.name} + {len(setup.more)}" if setup.more else version.benchmark.name
+
+
 def _version(workspace: Workspace, name: str) -> BenchmarkVersion | None:
     found = [version for version in catalog.find_versions(workspace, name) if version.state == VersionState.ACTIVE] if name else []
     return found[0] if len(found) == 1 else None
 
 
-def _options(workspace: Workspace, version: BenchmarkVersion, setup: Setup) -> dict[str, list[Option]]:
-    chosen = set(setup.subjects)
-    limit = int(setup.max_output_tokens) if setup.max_output_tokens.isdecimal() else version.max_output_tokens
+def _options(workspace: Workspace, versions: list[BenchmarkVersion], setup: Setup, attempts: int) -> dict[str, list[Option]]:
+    """The models that there are. Recorded answers are offered where there is one benchmark and one attempt: they hold no more."""
+    chosen, version = set(setup.subjects), versions[0]
+    limit = int(setup.max_output_tokens) if setup.max_output_tokens.isdecimal() else None
     reasoning: dict[str, object] = {"effort": setup.reasoning} if setup.reasoning in EFFORTS else {}
     if setup.reasoning == "budget":
         reasoning = {"budget_tokens": setup.reasoning_budget}
@@ -251,7 +304,11 @@ def _options(workspace: Workspace, version: BenchmarkVersion, setup: Setup) -> d
         if rate is None:
             continue
         value = f"managed:{route.route_id}"
-        refusal = route_refusal(version, route, output_limit=limit, reasoning=reasoning)
+        refusals = (
+            route_refusal(each, route, output_limit=each.max_output_tokens if limit is None else limit, reasoning=reasoning)
+            for each in versions
+        )
+        refusal = next((each for each in refusals if each is not None), None)
         managed.append(Option(value, route.name, value in chosen, route=route, rate=rate, refusal=refusal))
     own = []
     for connection in gateway.connections_for(workspace):
@@ -262,6 +319,7 @@ def _options(workspace: Workspace, version: BenchmarkVersion, setup: Setup) -> d
     recorded = [
         Option(f"recorded:{model.public_id}", model.name, f"recorded:{model.public_id}" in chosen, note=_recorded_note(model, version))
         for model in gateway.recorded_models_of_version(workspace, version)[:RECORDED_SHOWN]
+        if len(versions) == 1 and attempts == 1
     ]
     return {"managed": managed, "connections": own, "baselines": floors, "recorded": recorded}
 

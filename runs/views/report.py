@@ -23,8 +23,9 @@ from runs.charts import (
     speed_chart,
 )
 from runs.charts.words import natural_order
-from runs.enums import SubjectKind
-from runs.models import Run
+from runs.enums import CALLS_NOTHING, SubjectKind
+from runs.models import Run, Subject
+from runs.requests import MAX_ATTEMPTS
 from runs.results import running_headline
 from runs.reviews.figures import second_figures
 from workspaces.actors import actor_of_user
@@ -108,12 +109,26 @@ def final_context(run: Run) -> dict[str, Any]:
         "has_several": len(parts) > 1,
         "export_policy": strictest_policy(run),
         "reviewed": second_figures(run, frozen),
+        **change_context(run, subjects),
         "progress": progress_of(run),
         "can_continue": run.interruption is not None and continued_by is None,
         "continued_by": continued_by,
         "estimated_calls": sum(subject["usage"]["estimated_calls"] for subject in result["subjects"]),
         "has_external": any(subject.kind == SubjectKind.CONNECTION for subject in subjects),
         "baselines": {subject.index for subject in subjects if subject.kind == SubjectKind.BASELINE},
+    }
+
+
+def change_context(run: Run, subjects: list[Subject]) -> dict[str, Any]:
+    """What of the run can be changed while its answers are kept."""
+    is_expired = run.content_expired_at is not None or (run.content_expires_at is not None and run.content_expires_at <= timezone.now())
+    asks_models = any(subject.kind not in CALLS_NOTHING for subject in subjects)
+    return {
+        "can_reuse": not is_expired and any(subject.graded for subject in subjects),
+        "can_add_tasks": any(benchmark.task_count < benchmark.version.task_count for benchmark in run.benchmarks.all()),
+        "can_add_attempt": asks_models and run.attempts < MAX_ATTEMPTS,
+        "next_attempts": run.attempts + 1,
+        "truncated": sum(subject.truncated for subject in subjects) if asks_models else 0,
     }
 
 
