@@ -1,6 +1,7 @@
 """E-mail about runs: to whom, when, and what it says."""
 
 import smtplib
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -19,8 +20,11 @@ from runs.notices.mailing import LEASE, MOST_TRIES, WAITS, mail_due
 from runs.notices.outbox import LONG_RUN, note_waiting
 from runs.notices.sweeping import sweep_notices
 from tests.factories import make_key, make_version
+from tests.runs.handwork import execute, work_out
 from tests.runs.noticing import BASELINES, begin_run, end_run, events
-from tests.runs.working import work
+from tests.runs.working import sums, work
+from tests.standins.chat import ChatServer, error_body
+from tests.standins.http import Reply
 from workspaces.actors import Actor, actor_of_key, actor_of_user
 from workspaces.models import Membership, User, Workspace
 
@@ -262,4 +266,24 @@ def test_run_that_waits_and_then_ends_tells_both(workspace: Workspace, eager: Ac
     sweep_notices()
     go_on(run)
     work(run)
+    assert events(run) == ["run.waiting", "run.ended"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_run_whose_provider_is_away_is_told_by_the_engines_own_rows(
+    workspace: Workspace, eager: Actor, settings: Settings, start_sums: Callable[..., Run]
+) -> None:
+    settings.ENGINE_RENEW_SECONDS = 0.02
+    is_away = True
+    with ChatServer(sums, reply=lambda asked: Reply(503, error_body("Gone."), hold=False) if is_away else None) as server:
+        run = start_sums(tasks=30, endpoint=server.url, concurrency=10)
+        execute(should_stop=lambda: server.stats.requests > 60)
+        now = timezone.now()
+        sweep_notices(now + timedelta(minutes=4))
+        assert events(run) == []
+        sweep_notices(now + timedelta(minutes=6))
+        sweep_notices(now + timedelta(minutes=8))
+        assert events(run) == ["run.waiting"]
+        is_away = False
+        work_out(run)
     assert events(run) == ["run.waiting", "run.ended"]
