@@ -138,10 +138,11 @@ def is_composite_right(result: Mapping[str, Any], figures: Sequence[Recomputed])
     profiles, weights = profiles_of(result), [each["weight"] for each in stated["weights"]]
     if any(type(weight) not in {int, float} or not 0 < weight < MOST_WEIGHT for weight in weights):
         raise ValueError("no weights")
-    documents = [{"benchmark": {"profile_id": profile}, "subjects": []} for profile in profiles]
-    for each in figures:
-        # What stopped a model is no figure of the samples; whom the composite leaves out for it is.
-        documents[profiles.index(each.profile_id)]["subjects"].append({**each.found, "stopped": each.stated.get("stopped")})
+    # What stopped a model is no figure of the samples; that the composite leaves it out for that is.
+    found = [
+        [{**each.found, "stopped": each.stated.get("stopped")} for each in figures if each.profile_id == profile] for profile in profiles
+    ]
+    documents = [{"benchmark": {"profile_id": profile}, "subjects": its} for profile, its in zip(profiles, found, strict=True)]
     return bool(composite_document(documents, weights) == stated)
 
 

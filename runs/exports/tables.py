@@ -140,7 +140,7 @@ def _interval(interval: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _figures(common: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bytes:
-    return _lines([_cell((common | row).get(column)) for column in FIGURE_COLUMNS] for row in map(dict, rows))
+    return _lines([_cell({**common, **row}.get(column)) for column in FIGURE_COLUMNS] for row in rows)
 
 
 def _cell(value: Any) -> Any:
