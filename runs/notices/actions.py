@@ -89,8 +89,10 @@ def change_endpoint(
         changed = {name: value for name, value in given.items() if value != getattr(row, name)}
         for name, value in changed.items():
             setattr(row, name, value)
+        if "url" in changed:
+            row.failing_since = None  # what another address did says nothing of this one
         if changed:
-            row.save(update_fields=list(changed))
+            row.save(update_fields=[*changed, "failing_since"])
         if not isinstance(enabled, Unset) and enabled != row.is_enabled:
             changed["enabled"] = enabled
             _turn(row, enabled=enabled)

@@ -382,6 +382,16 @@ def test_endpoint_that_accepted_something_since_stays_on(
     assert (endpoint.failing_since, endpoint.is_enabled) == (None, True)
 
 
+def test_another_address_begins_without_the_failures_of_the_old(workspace: Workspace, actor: Actor) -> None:
+    endpoint, _ = add_endpoint(workspace, "http://127.0.0.1:9/")
+    WebhookEndpoint.objects.update(failing_since=timezone.now())
+    found = [
+        change_endpoint(endpoint, actor=actor, description="Ours").failing_since is None,
+        change_endpoint(endpoint, actor=actor, url="http://127.0.0.1:10/").failing_since is None,
+    ]
+    assert found == [False, True]
+
+
 # ── What may be lost ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
