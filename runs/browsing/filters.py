@@ -1,6 +1,6 @@
 """What narrows a run's samples. Pages and the API take the same filters, and each costs at most one pass over the run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from runs.models.reviews import Note, VerdictOverride
 from runs.wording import codes_holding
 
 KEEP_COUNTS = 24 * 60 * 60
-"""Seconds that the number of a run's disagreements is kept."""
+"""Seconds that is kept what takes a pass over the samples: how many disagreements there are, which groups, which errors."""
 LONGEST = 200
 """Characters of a word to look for, and of any other filter."""
 SHOWN = ("failures", "disagreements")
@@ -222,13 +222,23 @@ def sorted_by(samples: QuerySet[Sample], sort: str) -> tuple[QuerySet[Sample], t
 
 def groups_of(run: Run) -> list[str]:
     """Names of the task groups in the run's samples, for a filter."""
-    names = Sample.objects.filter(run_benchmark__run=run).exclude(task__group="").order_by("task__group")
-    return list(names.values_list("task__group", flat=True).distinct()[:200])
+    names = Sample.objects.filter(run_benchmark__in=_benchmarks(run)).exclude(task__group="").order_by("task__group")
+    return _kept(run, "groups", lambda: list(names.values_list("task__group", flat=True).distinct()[:200]))
 
 
 def error_codes_of(run: Run) -> list[str]:
     """Why samples of the run ended in an error, for a filter. No query where none did."""
     if not run.errors:
         return []
-    codes = Sample.objects.filter(run_benchmark__in=list(run.benchmarks.all()), status=SampleStatus.ERROR).exclude(error_code="")
-    return list(codes.order_by("error_code").values_list("error_code", flat=True).distinct()[:50])
+    codes = Sample.objects.filter(run_benchmark__in=_benchmarks(run), status=SampleStatus.ERROR).exclude(error_code="")
+    return _kept(run, "errors", lambda: list(codes.order_by("error_code").values_list("error_code", flat=True).distinct()[:50]))
+
+
+def _benchmarks(run: Run) -> list[int]:
+    return [each.pk for each in run.benchmarks.all()]
+
+
+def _kept(run: Run, what: str, find: Callable[[], list[str]]) -> list[str]:
+    """What a pass over the samples found, kept until there are more of them."""
+    found: list[str] | None = cache.get_or_set(f"samples:{what}:{run.pk}:{run.processed}", find, KEEP_COUNTS)
+    return found or []

@@ -13,9 +13,8 @@ from typing import Any
 from django.core.cache import cache
 
 from runs.models import ResultVersion, Run, RunBenchmark
-from runs.models.reviews import VerdictOverride
 from runs.results import metric_document
-from runs.reviews.queries import overridden, scores_at, with_task_list
+from runs.reviews.queries import Overridden, overridden, scores_at, with_task_list
 from runs.statistics import ACCURACY, Estimate
 from runs.strata import strata
 
@@ -31,23 +30,24 @@ def second_figures(run: Run, result: ResultVersion) -> list[dict[str, Any]]:
     said = overridden(run)
     if not said:
         return []
-    told = [f"{sample.pk}:{override.pk}:{sample.correct}" for sample, override in said]
+    told = [f"{each.sample}:{each.override}:{each.grader}" for each in said]
     key = f"reviewed:{result.pk}:{sha256(' '.join(told).encode()).hexdigest()[:32]}"
     figures: list[dict[str, Any]] = cache.get_or_set(key, partial(_figures, run, said), KEEP) or []
     return figures
 
 
-def _figures(run: Run, said: list[tuple[Any, VerdictOverride]]) -> list[dict[str, Any]]:
-    by_cell: dict[tuple[int, int], list[tuple[Any, VerdictOverride]]] = defaultdict(list)
-    for sample, override in said:
-        by_cell[sample.subject_id, sample.run_benchmark_id].append((sample, override))
+def _figures(run: Run, said: list[Overridden]) -> list[dict[str, Any]]:
+    by_cell: dict[tuple[int, int], list[Overridden]] = defaultdict(list)
+    for each in said:
+        by_cell[each.subject, each.run_benchmark].append(each)
     subjects = {each.pk: each for each in run.subjects.all()}
     benchmarks = {each.pk: each for each in run.benchmarks.all()}
     figures = []
-    for (subject_key, benchmark_key), pairs in by_cell.items():
+    for (subject_key, benchmark_key), its in by_cell.items():
         subject, benchmark = subjects[subject_key], benchmarks[benchmark_key]
-        given = {sample.pk: override.score for sample, override in pairs}
-        changed = [sample.correct != override.correct for sample, override in pairs]
+        given = {each.sample: each.score for each in its}
+        changed = [each for each in its if each.correct != each.grader]
+        made_correct = sum(each.correct for each in changed)
         scores = scores_at(run, subject_key, benchmark_key)
         figures.append(
             {
@@ -55,10 +55,10 @@ def _figures(run: Run, said: list[tuple[Any, VerdictOverride]]) -> list[dict[str
                 "benchmark_index": benchmark.index,
                 "label": subject.label,
                 "profile_id": benchmark.version.profile_id,
-                "changed": sum(changed),
-                "made_correct": sum(sample.correct is False and override.correct for sample, override in pairs),
-                "made_incorrect": sum(sample.correct is True and not override.correct for sample, override in pairs),
-                "confirmed": len(changed) - sum(changed),
+                "changed": len(changed),
+                "made_correct": made_correct,
+                "made_incorrect": len(changed) - made_correct,
+                "confirmed": len(its) - len(changed),
                 "grader": _headline(run, benchmark, [(position, score) for _, position, score in scores]),
                 "reviewed": _headline(run, benchmark, [(position, given.get(key, score)) for key, position, score in scores]),
             }

@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from common.ids import named_id
 from runs.models import Run, RunBenchmark, Sample
 from runs.models.reviews import Note, VerdictOverride
+from runs.queries import NOT_IN_A_ROW
+
+_OF_RUN = ("run__metadata", "run__interruption")
+"""JSON that a row of a list does not show."""
 
 
 def answer_key(sample: Sample) -> int:
@@ -72,13 +76,12 @@ def current_override(sample: Sample) -> VerdictOverride | None:
 
 def notes_in(run: Run) -> QuerySet[Note]:
     """Notes on answers of the run, those that it took over included."""
-    return Note.objects.filter(_in_run(run), workspace=run.workspace_id).select_related("run", "answer__task", "answer__subject")
+    return Note.objects.filter(_in_run(run), workspace=run.workspace_id).select_related("run").defer(*_OF_RUN)
 
 
 def overrides_in(run: Run) -> QuerySet[VerdictOverride]:
     """People's verdicts on answers of the run, those that it took over included; also what was replaced or withdrawn."""
-    found = VerdictOverride.objects.filter(_in_run(run), workspace=run.workspace_id)
-    return found.select_related("run", "answer__task", "answer__subject")
+    return VerdictOverride.objects.filter(_in_run(run), workspace=run.workspace_id).select_related("run").defer(*_OF_RUN)
 
 
 def count_reviews(run: Run) -> dict[str, int]:
@@ -97,17 +100,32 @@ def _in_run(run: Run) -> Q:
 def samples_of_answers(run: Run, answers: Sequence[int]) -> dict[int, Sample]:
     """The run's own sample of each answer: itself or its copy."""
     samples = Sample.objects.filter(run_benchmark__in=[each.pk for each in run.benchmarks.all()])
-    found = samples.filter(Q(pk__in=answers) | Q(origin__in=answers)).select_related("task", "subject", "run_benchmark", "origin")
-    return {answer_key(sample): sample for sample in found.order_by("id")}
+    found = samples.filter(Q(pk__in=answers) | Q(origin__in=answers)).select_related("task", "subject", "run_benchmark")
+    return {answer_key(sample): sample for sample in found.defer(*NOT_IN_A_ROW).order_by("id")}
 
 
-def overridden(run: Run) -> list[tuple[Sample, VerdictOverride]]:
-    """The graded samples of the run on which a person's verdict counts, with it."""
-    current = {each.answer_id: each for each in overrides_in(run).filter(is_current=True)}
-    if not current:
+class Overridden(NamedTuple):
+    """A graded sample on which a person's verdict counts."""
+
+    sample: int
+    subject: int
+    run_benchmark: int
+    grader: bool
+    correct: bool
+    score: float
+    override: int
+
+
+def overridden(run: Run) -> list[Overridden]:
+    """Those of the run, by their keys. Two queries, one where there are none."""
+    current = VerdictOverride.objects.filter(_in_run(run), workspace=run.workspace_id, is_current=True).order_by()
+    said = {answer: rest for answer, *rest in current.values_list("answer_id", "correct", "score", "pk")}
+    if not said:
         return []
-    samples = samples_of_answers(run, list(current))
-    return [(samples[answer], override) for answer, override in sorted(current.items()) if samples[answer].correct is not None]
+    samples = Sample.objects.filter(run_benchmark__in=[each.pk for each in run.benchmarks.all()], correct__isnull=False).order_by("pk")
+    samples = samples.filter(Q(pk__in=said) | Q(origin__in=said))
+    rows = samples.values_list("origin_id", "pk", "subject_id", "run_benchmark_id", "correct")
+    return [Overridden(pk, *rest, *said[origin or pk]) for origin, pk, *rest in rows]
 
 
 def scores_at(run: Run, subject: int, benchmark: int) -> list[tuple[Any, ...]]:
