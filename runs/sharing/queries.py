@@ -1,6 +1,6 @@
 """Reading links. Members reach them through their run; everyone else through the token alone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -78,6 +78,17 @@ MOST_READ = 500
 def publications_of(result: ResultVersion) -> QuerySet[Publication]:
     """What of the result is published now, hidden entries too."""
     return Publication.objects.filter(result=result, withdrawn_at=None).select_related("version__benchmark", "subject").defer("scores")
+
+
+def replaced_among(publications: Sequence[Publication]) -> set[int]:
+    """The keys of those that a newer entry of the same workspace, model and protocol has taken the place of. One query."""
+    models = {each.model for each in publications}
+    workspaces = {each.workspace_id for each in publications}
+    shown = Publication.objects.filter(workspace__in=workspaces, model__in=models, withdrawn_at=None, hidden_at=None)
+    newest: dict[tuple[str, str], int] = {}
+    for key, *what in shown.order_by("pk").values_list("pk", "model", "protocol_sha256"):
+        newest[what[0], what[1]] = key
+    return {each.pk for each in publications if newest.get((each.model, each.protocol_sha256), each.pk) > each.pk}
 
 
 def hidden_entries_of(result: ResultVersion) -> list[tuple[int, int]]:

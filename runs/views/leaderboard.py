@@ -111,6 +111,7 @@ def _page(request: PersonRequest, run: Run, *, form: PublishForm | None = None, 
         open_ones = [each for each in candidates if (each.subject.pk, each.benchmark.version_id) not in there]
         context |= {
             "published": published,
+            "replaced": queries.replaced_among(published),
             "refused": [each for each in open_ones if each.refusal],
             "form": form or PublishForm(candidates=open_ones, name=run.workspace.name),
             "has_open": any(not each.refusal for each in open_ones),

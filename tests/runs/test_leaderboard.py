@@ -130,12 +130,14 @@ def test_owner_agrees_to_the_name_that_is_shown(workspace: Workspace, actor: Act
 
 
 def test_publishing_twice_adds_nothing_and_the_newest_result_of_a_model_stands(
-    workspace: Workspace, actor: Actor, version: BenchmarkVersion
+    workspace: Workspace, actor: Actor, version: BenchmarkVersion, owner: User, sign_in: SignIn
 ) -> None:
     first, second = (run_on(version, workspace, actor) for _ in range(2))
     assert [len(publish(first, actor)), len(publish(first, actor)), len(publish(second, actor))] == [2, 0, 2]
     shown = {entry.publication.result.run_id for entry in leaderboard_of(version)[0].entries}
     assert shown == {second.pk}
+    pages = [sign_in(owner).get(f"/evaluations/{run.public_id}/publishing").content.decode() for run in (first, second)]
+    assert [page.count("Replaced by a newer one") for page in pages] == [2, 0]
     for publication in Publication.objects.filter(result__run=second):
         withdraw_publication(publication, actor=actor)
     assert {entry.publication.result.run_id for entry in leaderboard_of(version)[0].entries} == {first.pk}
