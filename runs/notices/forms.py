@@ -32,7 +32,7 @@ class NoticeForm(forms.Form):
     waiting = forms.BooleanField(
         label="When a run waits for its provider",
         required=False,
-        help_text="None of its models has had an answer for some minutes.",
+        help_text="No model of it has had an answer for some minutes.",
     )
 
     @classmethod
