@@ -4,6 +4,7 @@ from django.urls import path
 
 from runs import views
 from runs.groups import views as groups
+from runs.views import notices
 
 app_name = "runs"
 urlpatterns = [
@@ -42,4 +43,13 @@ urlpatterns = [
     path("evaluations/<uuid:run_id>/publishing/<uuid:publication_id>/withdrawal", views.withdrawal, name="withdrawal"),
     path("catalog/<slug:slug>/leaderboard", views.leaderboard, name="leaderboard"),
     path("settings/billing/spending", views.spending, name="spending"),
+    path("settings/notices", notices.notices, name="notices"),
+    path("settings/notices/webhooks/new", notices.new_webhook, name="new_webhook"),
+    path("settings/notices/webhooks/<uuid:endpoint_id>", notices.webhook, name="webhook"),
+    path("settings/notices/webhooks/<uuid:endpoint_id>/secret", notices.webhook_secret, name="webhook_secret"),
+    path("settings/notices/webhooks/<uuid:endpoint_id>/test", notices.webhook_test, name="webhook_test"),
+    path("settings/notices/webhooks/<uuid:endpoint_id>/deletion", notices.webhook_deletion, name="webhook_deletion"),
+    path("settings/notices/deliveries", notices.webhook_deliveries, name="webhook_deliveries"),
+    path("settings/notices/deliveries/<uuid:delivery_id>", notices.webhook_delivery, name="webhook_delivery"),
+    path("settings/notices/deliveries/<uuid:delivery_id>/again", notices.webhook_redelivery, name="webhook_redelivery"),
 ]
