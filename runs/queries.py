@@ -10,7 +10,6 @@ from django.utils import timezone
 from catalog.models import BenchmarkVersion, Task
 from common.ids import named_id, parse_uuid
 from gateway.models import Call
-from runs.browsing import filters
 from runs.models import EmptyAnswers, Event, Quote, ResultVersion, Run, RunBenchmark, Sample, Subject
 from workspaces.models import User, Workspace
 
@@ -192,16 +191,6 @@ def samples_of(run: Run) -> QuerySet[Sample]:
     benchmarks = [benchmark.pk for benchmark in run.benchmarks.all()]
     samples = Sample.objects.filter(run_benchmark__in=benchmarks).select_related("task", "subject", "origin", "run_benchmark")
     return samples.defer(*NOT_IN_A_ROW).order_by("id")
-
-
-def filter_samples(samples: QuerySet[Sample], run: Run, **asked: Any) -> QuerySet[Sample]:
-    """As `runs.browsing.filters.filter_samples`, with the filters by name."""
-    return filters.filter_samples(samples, run, filters.SampleFilter(**asked))
-
-
-def narrow_samples(samples: QuerySet[Sample], run: Run, show: str) -> QuerySet[Sample]:
-    """Of the samples the failures or the disagreements."""
-    return filters.filter_samples(samples, run, filters.SampleFilter(show=show))
 
 
 def get_sample(run: Run, public_id: object) -> Sample:

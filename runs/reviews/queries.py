@@ -1,6 +1,6 @@
 """Reads of notes and people's verdicts. The run, which its workspace or a person's memberships gave, comes first."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -99,9 +99,16 @@ def _in_run(run: Run) -> Q:
 
 def samples_of_answers(run: Run, answers: Sequence[int]) -> dict[int, Sample]:
     """The run's own sample of each answer: itself or its copy."""
-    samples = Sample.objects.filter(run_benchmark__in=[each.pk for each in run.benchmarks.all()])
-    found = samples.filter(Q(pk__in=answers) | Q(origin__in=answers)).select_related("task", "subject", "run_benchmark")
-    return {answer_key(sample): sample for sample in found.defer(*NOT_IN_A_ROW).order_by("id")}
+    found = _with_answers(answers).select_related("task", "subject", "run_benchmark").defer(*NOT_IN_A_ROW)
+    benchmarks = {each.pk for each in run.benchmarks.all()}
+    return {answer_key(sample): sample for sample in found if sample.run_benchmark_id in benchmarks}
+
+
+def _with_answers(answers: Collection[int]) -> QuerySet[Sample]:
+    """Samples with these answers, in any run: those of one run are picked out afterwards. Asked for here, a run's index would be chosen
+    for it and all of its samples passed over, while there are only as many copies of an answer as continuations.
+    """
+    return Sample.objects.filter(Q(pk__in=answers) | Q(origin__in=answers)).order_by("pk")
 
 
 class Overridden(NamedTuple):
@@ -122,10 +129,13 @@ def overridden(run: Run) -> list[Overridden]:
     said = {answer: rest for answer, *rest in current.values_list("answer_id", "correct", "score", "pk")}
     if not said:
         return []
-    samples = Sample.objects.filter(run_benchmark__in=[each.pk for each in run.benchmarks.all()], correct__isnull=False).order_by("pk")
-    samples = samples.filter(Q(pk__in=said) | Q(origin__in=said))
-    rows = samples.values_list("origin_id", "pk", "subject_id", "run_benchmark_id", "correct")
-    return [Overridden(pk, *rest, *said[origin or pk]) for origin, pk, *rest in rows]
+    benchmarks = {each.pk for each in run.benchmarks.all()}
+    rows = _with_answers(said.keys()).values_list("origin_id", "pk", "subject_id", "run_benchmark_id", "correct")
+    return [
+        Overridden(pk, subject, benchmark, grader, *said[origin or pk])
+        for origin, pk, subject, benchmark, grader in rows
+        if benchmark in benchmarks and grader is not None
+    ]
 
 
 def scores_at(run: Run, subject: int, benchmark: int) -> list[tuple[Any, ...]]:

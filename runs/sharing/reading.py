@@ -11,6 +11,7 @@ from catalog.enums import ExportPolicy
 from catalog.queries import manifest_of
 from catalog.rendering import render_messages
 from runs import queries
+from runs.browsing.filters import SampleFilter, filter_samples
 from runs.documents import sample_document
 from runs.models import ResultVersion, Run, RunBenchmark, Sample
 from runs.models.sharing import Share
@@ -92,8 +93,7 @@ def labels_of(result: ResultVersion, choices: Choices) -> dict[int, str]:
 
 def samples_listed(run: Run, *, subject: int | None, show: str) -> Any:
     """The samples a list of the link shows, narrowed to one model and to failures or disagreements."""
-    found = queries.filter_samples(shared_samples(run), run, subject=subject)
-    return queries.narrow_samples(found, run, show)
+    return filter_samples(shared_samples(run), run, SampleFilter(subject=subject, show=show))
 
 
 def task_shown(run: Run, position: int, labels: Mapping[int, str], *, shows_cost: bool) -> dict[str, Any]:
