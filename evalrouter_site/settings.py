@@ -352,6 +352,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULER = "evalrouter_site.beat:MemoryScheduler"
 CELERY_BEAT_SCHEDULE = {
     "runs.sweep": {"task": "runs.sweep", "schedule": ENGINE_SWEEP_SECONDS, "options": {"expires": ENGINE_SWEEP_SECONDS}},
+    "runs.sweep_gradings": {"task": "runs.sweep_gradings", "schedule": 60.0, "options": {"expires": 60.0}},
     "runs.expire_content": {"task": "runs.expire_content", "schedule": 24 * 3600.0},
     "imports.compute_health": {"task": "imports.compute_health", "schedule": 300.0, "options": {"expires": 300.0}},
     "imports.expire_uploads": {"task": "imports.expire_uploads", "schedule": 600.0, "options": {"expires": 600.0}},

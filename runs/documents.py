@@ -175,6 +175,21 @@ def parts_of_result(document: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def chain_document(run: Run) -> list[dict[str, Any]]:
+    """The runs that the newest of a chain's results rests on, each with what it was charged itself."""
+    return [
+        {
+            "run_id": str(each.public_id),
+            "status": each.status,
+            "interruption": each.interruption,
+            "created_at": instant(each.created_at),
+            "processed": each.processed,
+            "charge_microusd": str(each.spend_microusd),
+        }
+        for each in queries.chain_of(run)
+    ]
+
+
 def comparisons_of(result: ResultVersion) -> list[dict[str, Any]]:
     """The frozen comparisons of a result, one for each benchmark in the run's order."""
     found: Any = orjson.loads(result.comparison) if result.comparison else []

@@ -3,7 +3,7 @@
 Claimed by a conditional UPDATE, so two finalizers never work one run; a claim that outlives its finalizer is taken over.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -48,7 +48,7 @@ _MESSAGES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class RunParts:
     """A run with what its result is computed from."""
 
     run: Run
@@ -60,10 +60,10 @@ def finalize_run(run_id: int) -> ResultVersion | None:
     """Write the run's result and end it. Returns None where another does it or did it."""
     if not _claim(run_id):
         return None
-    parts = _read(run_id)
+    parts = read_run(run_id)
     status, interruption = _end_state(parts)
     # The result is computed outside the transaction: nothing about the run's samples changes any more.
-    inputs = [_result_inputs(parts, benchmark, status) for benchmark in parts.benchmarks]
+    inputs = [result_inputs(parts, benchmark, status) for benchmark in parts.benchmarks]
     document, comparisons = build_results(inputs, weights_of(parts.run)), [compare(inputs_of(each)) for each in inputs]
     text, sha256 = freeze(document)
     with transaction.atomic():
@@ -107,11 +107,11 @@ def _charge(run: Run, subject: Subject) -> Charge:
     )
 
 
-def _read(run_id: int) -> _Parts:
+def read_run(run_id: int) -> RunParts:
     run = Run.objects.select_related("quote", "workspace").get(pk=run_id)
     benchmarks = list(RunBenchmark.objects.filter(run=run).select_related("version__benchmark").order_by("index"))
     subjects = list(Subject.objects.filter(run=run).select_related("route", "connection", "recorded_model").order_by("index"))
-    return _Parts(run, subjects, benchmarks)
+    return RunParts(run, subjects, benchmarks)
 
 
 def weights_of(run: Run) -> list[float] | None:
@@ -119,7 +119,7 @@ def weights_of(run: Run) -> list[float] | None:
     return run.quote.plan_document.get("weights")
 
 
-def _end_state(parts: _Parts) -> tuple[RunStatus, dict[str, Any] | None]:
+def _end_state(parts: RunParts) -> tuple[RunStatus, dict[str, Any] | None]:
     """The status and the interruption of DESIGN §3. Unfinished cells decide first."""
     run = parts.run
     unfinished = run.planned - run.processed
@@ -142,26 +142,36 @@ def _end_state(parts: _Parts) -> tuple[RunStatus, dict[str, Any] | None]:
     return RunStatus.PARTIAL, interruption
 
 
-def _result_inputs(parts: _Parts, benchmark: RunBenchmark, status: RunStatus) -> ResultInputs:
+def result_inputs(
+    parts: RunParts,
+    benchmark: RunBenchmark,
+    status: str,
+    *,
+    grading: int = 1,
+    regraded: Mapping[int, Any] | None = None,
+    graded_by: Mapping[str, str] | None = None,
+) -> ResultInputs:
+    """What the result on one benchmark is computed from. A later grading gives the rows that differ, by the key of their sample."""
     run = parts.run
     groups, clusters = strata(benchmark)
     return ResultInputs(
         run_id=str(run.public_id),
         version=1,
-        status=status.value,
+        status=str(status),
         benchmark=benchmark_document(benchmark.version),
         task_count=benchmark.task_count,
         population=benchmark.version.task_count,
-        subjects=[_subject_inputs(subject, benchmark) for subject in parts.subjects],
+        subjects=[_subject_inputs(subject, benchmark, regraded or {}) for subject in parts.subjects],
+        grading=grading,
         attempts=run.attempts,
         groups=groups,
         clusters=clusters,
         output_limit=benchmark.output_limit,
-        notices=_notices(parts, benchmark),
+        notices=_notices(parts, benchmark, grading, (graded_by or {}).get(str(benchmark.index), "")),
     )
 
 
-def _subject_inputs(subject: Subject, benchmark: RunBenchmark) -> SubjectInputs:
+def _subject_inputs(subject: Subject, benchmark: RunBenchmark, regraded: Mapping[int, Any]) -> SubjectInputs:
     samples = Sample.objects.filter(subject=subject, run_benchmark=benchmark)
     sums = samples.aggregate(
         input=Sum("input_tokens"),
@@ -178,7 +188,7 @@ def _subject_inputs(subject: Subject, benchmark: RunBenchmark) -> SubjectInputs:
         index=subject.index,
         label=subject.label,
         benchmark_index=benchmark.index,
-        samples=read_samples(samples, benchmark),
+        samples=read_samples(samples, benchmark, regraded),
         usage=Usage(
             input_tokens=sums["input"] or 0,
             cached_input_tokens=sums["cached"] or 0,
@@ -195,13 +205,22 @@ def _subject_inputs(subject: Subject, benchmark: RunBenchmark) -> SubjectInputs:
     )
 
 
-def read_samples(samples: QuerySet[Sample], benchmark: RunBenchmark) -> Samples:
-    """Samples of one subject on a benchmark as columns, with their tasks' places in it."""
+def read_samples(samples: QuerySet[Sample], benchmark: RunBenchmark, regraded: Mapping[int, Any]) -> Samples:
+    """Samples of one subject on a benchmark as columns, with their tasks' places in it, and the verdicts of a later grading where given."""
     place = ExpressionWrapper(F("position") - benchmark.first_position, output_field=IntegerField())
-    return Samples.of(samples.annotate(place=place).values_list("place", *SAMPLE_COLUMNS[1:]))
+    rows = samples.annotate(place=place)
+    if not regraded:
+        return Samples.of(rows.values_list("place", *SAMPLE_COLUMNS[1:]))
+    score, unreadable = SAMPLE_COLUMNS.index("score"), SAMPLE_COLUMNS.index("is_unreadable")
+    changed = []
+    for key, *row in rows.values_list("pk", "place", *SAMPLE_COLUMNS[1:]):
+        if key in regraded:
+            row[score], row[unreadable] = regraded[key].score, regraded[key].is_unreadable
+        changed.append(tuple(row))
+    return Samples.of(changed)
 
 
-def _notices(parts: _Parts, benchmark: RunBenchmark) -> list[str]:
+def _notices(parts: RunParts, benchmark: RunBenchmark, grading: int = 1, graded_by: str = "") -> list[str]:
     """What a reader must know beside the figures: licence, rights, grader, comparability, and what happened on the way."""
     version, manifest = benchmark.version, manifest_of(benchmark.version)
     of = f" of {version.profile_id}" if len(parts.benchmarks) > 1 else ""
@@ -216,6 +235,9 @@ def _notices(parts: _Parts, benchmark: RunBenchmark) -> list[str]:
             f"Answers{of} were cut at {benchmark.output_limit:,} tokens; the version's own limit is "
             f"{version.max_output_tokens:,}. Not comparable with runs at that limit."
         )
+    if grading > 1:
+        by = f", by the grader and references of {graded_by}" if graded_by != version.profile_id else ""
+        notices.append(f"Grading {grading}: the same answers were graded again{by}. The result of the run itself is by grading 1.")
     reuse = parts.run.quote.plan_document.get("reuse")
     if reuse:
         notices.append(f"{reuse['reused']:,} answers were taken over from run {reuse['source_run']}, where they were charged.")

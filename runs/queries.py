@@ -134,6 +134,16 @@ def get_result(run: Run, number: int | None = None) -> ResultVersion:
     return found
 
 
+def chain_of(run: Run) -> list[Run]:
+    """The runs that were continued one by the other, the first one first; the run alone where it was not."""
+    chain = [run]
+    while chain[0].continued_from_id is not None:
+        chain.insert(0, Run.objects.get(pk=chain[0].continued_from_id))
+    while (following := Run.objects.filter(continued_from=chain[-1]).first()) is not None:
+        chain.append(following)
+    return chain
+
+
 def newest_continuation(run: Run) -> Run:
     """The last run of the chain that `continued_by` leads along; the run itself where it was not continued."""
     while True:

@@ -7,6 +7,7 @@ import uvloop
 from asgiref.sync import async_to_sync
 from celery import shared_task
 from django.conf import settings
+from django.utils import timezone
 
 from common.jobs import enqueue
 from common.locks import first_free_lock
@@ -15,7 +16,9 @@ from runs import retention
 from runs.engine.executor import Executor
 from runs.engine.sweeping import sweep
 from runs.finalizing import finalize_run
-from runs.jobs import FINALIZE, HINT_LIFETIME, SWEEP, WORK
+from runs.gradings.queries import unfinished
+from runs.gradings.regrading import grade_run_again
+from runs.jobs import FINALIZE, GRADE_AGAIN, HINT_LIFETIME, SWEEP, WORK
 from runs.models import Run
 
 
@@ -43,6 +46,18 @@ def finalize(public_id: str) -> None:
     run_id = Run.objects.filter(public_id=public_id).values_list("pk", flat=True).first()  # lint: tenant_scoping (every workspace's)
     if run_id is not None:
         finalize_run(run_id)
+
+
+@shared_task(name=GRADE_AGAIN)
+def grade_again(public_id: str) -> None:
+    grade_run_again(public_id)
+
+
+@shared_task(name="runs.sweep_gradings")
+def sweep_gradings() -> None:
+    """Work gradings whose message was lost, or whose worker."""
+    for public_id in unfinished(timezone.now()):
+        enqueue(GRADE_AGAIN, str(public_id))
 
 
 @shared_task(name="runs.expire_content")

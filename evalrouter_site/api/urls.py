@@ -8,7 +8,7 @@ from catalog import api as catalog
 from evalrouter_site.api.views import unknown
 from gateway import api as gateway
 from imports.api import github, health, hub, private, recorded, uploads
-from runs.api import disagreements, models, notices, results, reviews, runs, samples, sharing, spending
+from runs.api import disagreements, gradings, models, notices, results, reviews, runs, samples, sharing, spending
 from runs.groups import api as groups
 from workspaces import api as workspaces
 
@@ -78,6 +78,9 @@ v1: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/samples/<uuid:sample_id>/override", reviews.Override.as_view()),
     path("runs/<uuid:run_id>/reviews", reviews.ReviewList.as_view()),
     path("runs/<uuid:run_id>/reviews/figures", reviews.SecondFigures.as_view()),
+    path("runs/<uuid:run_id>/gradings", gradings.GradingList.as_view()),
+    path("runs/<uuid:run_id>/gradings/<int:grading_number>", gradings.GradingDetail.as_view()),
+    path("runs/<uuid:run_id>/gradings/<int:grading_number>/flips", gradings.FlipList.as_view()),
     path("runs/<uuid:run_id>/export", results.RunExport.as_view()),
     path("runs/<uuid:run_id>/receipt", results.RunReceipt.as_view()),
     path("result-groups", groups.ResultGroupList.as_view()),

@@ -10,7 +10,7 @@ from runs import queries
 from runs.comparison.files import csv_response
 from runs.comparison.queries import comparison_of
 from runs.differences import differences_to_previous
-from runs.documents import receipt_document, result_document
+from runs.documents import chain_document, receipt_document, result_document
 from runs.exports.serving import export_response
 from runs.models import ResultVersion, Run
 from runs.serializers.comparing import CompareQuery
@@ -28,6 +28,8 @@ class RunResults(ApiView):
         """409 `result_not_ready` before the end."""
         run, result = _result(self, run_id)
         document = result_document(result)
+        if self.query["include_resumed"] and run.continued_from is not None:
+            document["chain"] = chain_document(run)
         return {**document, "diff": differences_to_previous(run, document)} if self.query.get("diff") else document
 
 

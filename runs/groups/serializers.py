@@ -204,7 +204,7 @@ class PolicyShape(serializers.Serializer[Any]):
     min_coverage = serializers.FloatField(allow_null=True)
 
 
-class CheckShape(serializers.Serializer[Any]):
+class PolicyCheckShape(serializers.Serializer[Any]):
     member = serializers.IntegerField()
     check = serializers.ChoiceField(choices=("min_score", "max_drop", "min_coverage"))
     outcome = serializers.ChoiceField(choices=OUTCOMES)
@@ -234,7 +234,7 @@ class ResultGroupShape(GroupRowShape):
     comparisons = GroupComparisonShape(many=True)
     summary = serializers.CharField()
     policy = PolicyShape(allow_null=True)
-    checks = CheckShape(many=True)
+    checks = PolicyCheckShape(many=True)
     reasons = ReasonShape(many=True)
 
 

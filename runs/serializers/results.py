@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from common.serializers import AnyObject, Money, SignedMoney
 from runs.enums import RunStatus, SubjectKind
-from runs.serializers.shapes import BenchmarkOfRunShape, RatesShape, ReasonCountShape
+from runs.serializers.shapes import BenchmarkOfRunShape, InterruptionShape, RatesShape, ReasonCountShape
 
 
 class IntervalShape(serializers.Serializer[Any]):
@@ -178,10 +178,19 @@ class CompositeShape(serializers.Serializer[Any]):
     subjects = CompositeScoreShape(many=True)
 
 
+class ChainRunShape(serializers.Serializer[Any]):
+    run_id = serializers.UUIDField()
+    status = serializers.ChoiceField(choices=RunStatus.values)
+    interruption = InterruptionShape(allow_null=True)
+    created_at = serializers.DateTimeField()
+    processed = serializers.IntegerField(help_text="Cells that were finished by its end, those it took over among them.")
+    charge_microusd = Money(help_text="What it was charged itself.")
+
+
 class ResultShape(serializers.Serializer[Any]):
     run_id = serializers.UUIDField()
     version = serializers.IntegerField()
-    sha256 = serializers.CharField(help_text="Of the canonical JSON of this document without this field.")
+    sha256 = serializers.CharField(help_text="Of the canonical JSON of this document without this field, `chain` and `diff`.")
     status = serializers.ChoiceField(choices=RunStatus.values)
     benchmark = BenchmarkOfRunShape(allow_null=True)
     benchmarks = ResultBenchmarkShape(many=True)
@@ -193,6 +202,9 @@ class ResultShape(serializers.Serializer[Any]):
     composite = CompositeShape(allow_null=True, required=False, help_text="Null where no weights were stated.")
     billing = BillingOfResultShape()
     notices = serializers.ListField(child=serializers.CharField())
+    chain = ChainRunShape(
+        many=True, required=False, help_text="With `include_resumed`, where the run was continued: the runs that the result rests on."
+    )
     diff = DifferenceShape(many=True, required=False, help_text="With `diff=previous`.")
 
 

@@ -55,9 +55,7 @@ class SamplePageShape(serializers.Serializer[Any]):
 
     data = SampleShape(many=True)
     next_cursor = serializers.CharField(allow_null=True, help_text="Null on the last page.")
-    searched = serializers.IntegerField(
-        required=False, help_text="With `text` alone: how many samples this page looked through."
-    )
+    searched = serializers.IntegerField(required=False, help_text="With `text` alone: how many samples this page looked through.")
 
 
 class NoteBody(Strict):

@@ -4,6 +4,7 @@ from runs.views.changes import cancellation, continuation, start
 from runs.views.comparing import comparison, comparison_table, disagreements
 from runs.views.difference import difference
 from runs.views.downloads import export, exports
+from runs.views.gradings import grading, gradings
 from runs.views.history import benchmark_health, benchmark_results, history
 from runs.views.leaderboard import leaderboard, publishing, withdrawal
 from runs.views.new import new_evaluation
@@ -25,6 +26,8 @@ __all__ = [
     "disagreements",
     "export",
     "exports",
+    "grading",
+    "gradings",
     "history",
     "leaderboard",
     "new_evaluation",

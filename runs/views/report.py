@@ -110,6 +110,7 @@ def final_context(run: Run) -> dict[str, Any]:
         "export_policy": strictest_policy(run),
         "reviewed": second_figures(run, frozen),
         **change_context(run, subjects),
+        "chain": documents.chain_document(run) if run.continued_from_id or continued_by else [],
         "progress": progress_of(run),
         "can_continue": run.interruption is not None and continued_by is None,
         "continued_by": continued_by,

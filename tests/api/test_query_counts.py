@@ -41,9 +41,9 @@ COUNTS = {
     "/v1/runs/{run}": KEY + 5,
     "/v1/runs/{run}/events": KEY + 5,
     "/v1/runs/{run}/attempts": KEY + 6,
-    "/v1/runs/{run}/samples": KEY + 5,
+    "/v1/runs/{run}/samples": KEY + 7,
     "/v1/runs/{run}/results": KEY + 6,
-    "/v1/runs/{run}/compare": KEY + 8,
+    "/v1/runs/{run}/compare": KEY + 7,
 }
 
 

@@ -29,6 +29,8 @@ from imports.actions.whole_uploads import upload_several
 from runs.actions import create_quote
 from runs.engine.executor import Executor
 from runs.exports.storing import kept_export
+from runs.gradings.actions import grade_again
+from runs.gradings.regrading import grade_run_again
 from runs.groups.actions import create_group
 from runs.groups.policy import Policy
 from runs.groups.resolving import Reference
@@ -205,6 +207,7 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         live: Run = start(workspace, actor, subjects=running, name="Three at once", max_charge_microusd="400000", **selection)
         async_to_sync(Executor(should_stop=lambda: own.stats.answered > before + LIVE_ANSWERS).run)()
     said = _furnish_reviews(workspace, actor, ended)
+    grade_run_again(str(grade_again(get_run(workspace, ended.public_id), actor=actor).public_id))
     task_ids = list(version.tasks.order_by("ordinal").values_list("task_id", flat=True)[:12])
     texts = {task_id: f"Counting it through, {n} are left." for n, task_id in enumerate(task_ids)}
     named = [Reference(ended.public_id, subject_index=0), Reference(ended.public_id, subject_index=1)]
@@ -350,6 +353,8 @@ def make_gallery() -> Gallery:
         Shot("report", run),
         Shot("report-interrupted", stopped),
         Shot("comparison", f"{run}/comparison"),
+        Shot("gradings", f"{run}/gradings"),
+        Shot("grading", f"{run}/gradings/2"),
         Shot("disagreements", f"{run}/disagreements"),
         Shot("disagreements-of-two", f"{run}/disagreements?show=a_only&a=0&b=1"),
         Shot("difference", f"/evaluations/{ids['again']}/difference?against={ids['ended']}"),

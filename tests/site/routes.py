@@ -151,6 +151,8 @@ evaluations/<uuid:run_id>/difference                            OBJECT  GET view
 evaluations/<uuid:run_id>/disagreements                         OBJECT  GET viewer
 evaluations/<uuid:run_id>/export/<str:wanted>                   OBJECT  GET viewer
 evaluations/<uuid:run_id>/exports                               OBJECT  GET viewer
+evaluations/<uuid:run_id>/gradings                              OBJECT  GET viewer, POST member
+evaluations/<uuid:run_id>/gradings/<int:grading_number>                 OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples                               OBJECT  GET viewer
 evaluations/<uuid:run_id>/samples/<int:position>                OBJECT  GET viewer
 evaluations/<uuid:run_id>/sharing                               OBJECT  GET viewer, POST member
@@ -222,6 +224,9 @@ v1/runs/<uuid:run_id>/samples/<uuid:sample_id>/notes/<uuid:note_id>  OBJECT  PAT
 v1/runs/<uuid:run_id>/samples/<uuid:sample_id>/override         OBJECT  PUT member, DELETE member
 v1/runs/<uuid:run_id>/reviews                                   OBJECT  GET viewer
 v1/runs/<uuid:run_id>/reviews/figures                           OBJECT  GET viewer
+v1/runs/<uuid:run_id>/gradings                                  OBJECT  GET viewer, POST member
+v1/runs/<uuid:run_id>/gradings/<int:grading_number>             OBJECT  GET viewer
+v1/runs/<uuid:run_id>/gradings/<int:grading_number>/flips       OBJECT  GET viewer
 v1/runs/<uuid:run_id>/export                                    OBJECT  GET viewer
 v1/runs/<uuid:run_id>/receipt                                   OBJECT  GET viewer
 v1/runs/<uuid:run_id>/shares                                    OBJECT  GET viewer, POST member

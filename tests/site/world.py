@@ -17,6 +17,8 @@ from imports.actions.whole_uploads import upload_whole
 from imports.drafting import stored_source, suggested_state
 from imports.models import GithubInstallation
 from runs.enums import GroupKind
+from runs.gradings.actions import grade_again
+from runs.gradings.regrading import grade_run_again
 from runs.groups.actions import create_group
 from runs.groups.resolving import Reference
 from runs.models import Quote, Run, Sample
@@ -85,6 +87,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
     sample = Sample.objects.filter(subject__run=run).earliest("id")
     note = add_note(run, sample, actor=actor_of_user(owner), text=f"{mark} note")
     override_verdict(run, sample, actor=actor_of_user(owner), correct=True, reason=f"{mark} reason")
+    grade_run_again(str(grade_again(get_run(workspace, run.public_id), actor=actor_of_user(owner)).public_id))
     both = [Reference(run.public_id)]
     group = create_group(workspace, actor=actor_of_user(owner), references=both, name=f"{mark} group")
     comparison = create_group(workspace, actor=actor_of_user(owner), references=both, name=f"{mark} check", kind=GroupKind.COMPARISON)
@@ -105,6 +108,7 @@ def _furnish(workspace: Workspace, owner: User, mark: str) -> dict[str, str]:
         "workspace_id": str(workspace.public_id),
         "quote_id": str(Quote.objects.get(run=run).public_id),
         "run_id": str(run.public_id),
+        "grading_number": "2",
         "note_id": str(note.public_id),
         "group_id": str(group.public_id),
         "comparison_id": str(comparison.public_id),
