@@ -44,7 +44,7 @@ class Spent(NamedTuple):
 def cost_evidence(
     workspace: Workspace, version: BenchmarkVersion, subjects: Sequence[ResolvedSubject], tasks: Sequence[int]
 ) -> list[dict[str, Any]] | None:
-    """The evidence of the subjects that have some; None where none has. `tasks` is how many each is asked now.
+    """The evidence of the subjects that have some and are asked something; None where none is. `tasks` is how many each is asked now.
 
     The same model is the same route or connection with the same reasoning setting. Counted are tasks that were answered in ended runs of
     this workspace, and of managed models those that were charged, at the prices of their time. Two queries, and one more for each subject
@@ -56,7 +56,7 @@ def cost_evidence(
         spent = _spent(earlier.get(index, []))
         if subject.kind == SubjectKind.MANAGED:
             spent = [each for each in spent if each[1].charge]
-        if spent:
+        if spent and tasks[index]:
             found.append(_document(index, subject, spent, tasks[index], earlier[index]))
     return found or None
 

@@ -192,8 +192,11 @@ def _warnings(
                 f"them, and the cap does not limit that bill.",
             )
         )
+    of_parts: dict[str, list[str]] = {}
     for part in parts:
-        found += [(code, _named(part, message, parts)) for code, message in _warnings_of(part)]
+        for code, message in _warnings_of(part):
+            of_parts.setdefault(code, []).append(_named(part, message, parts))
+    found += [(code, " ".join(messages)) for code, messages in of_parts.items()]
     if any(subject.kind == SubjectKind.BASELINE for subject in subjects):
         found.append(
             (

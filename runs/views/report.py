@@ -107,6 +107,7 @@ def final_context(run: Run) -> dict[str, Any]:
         ],
         "attempts": run.attempts,
         "has_several": len(parts) > 1,
+        "overview": overview_rows(parts, comparisons) if len(parts) > 1 else [],
         "export_policy": strictest_policy(run),
         "reviewed": second_figures(run, frozen),
         **change_context(run, subjects),
@@ -164,6 +165,23 @@ def strictest_policy(run: Run) -> str:
     """What may leave of the run as a whole: as little as of the benchmark that lets the least leave."""
     policies = {benchmark.version.export_policy for benchmark in run.benchmarks.all()}
     return next(policy for policy in (ExportPolicy.AGGREGATE, ExportPolicy.NO_ANSWERS, ExportPolicy.FULL) if policy in policies)
+
+
+def overview_rows(parts: list[dict[str, Any]], comparisons: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row a model, with its score on each benchmark in their order, and its letters there."""
+    letters = {
+        profile_id: {entry["subject_index"]: entry["group"] for entry in compare["ranking"]} if len(compare["ranking"]) > 1 else {}
+        for profile_id, compare in comparisons.items()
+    }
+    rows: dict[int, dict[str, Any]] = {}
+    for part in parts:
+        given = letters.get(part["benchmark"]["profile_id"], {})
+        for subject in part["subjects"]:
+            row = rows.setdefault(subject["index"], {"index": subject["index"], "label": subject["label"], "cells": []})
+            row["cells"].append(
+                {"name": part["benchmark"]["name"], "headline": subject["headline"], "letters": given.get(subject["index"], "")}
+            )
+    return list(rows.values())
 
 
 def attempt_rows(part: dict[str, Any]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ process. `in_thread` runs what needs an event loop of its own while Playwright k
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
@@ -158,11 +158,12 @@ def in_thread[Result](function: Callable[..., Result], *arguments: Any) -> Resul
         shared.dec_thread_sharing()
 
 
-def answers_of(version: BenchmarkVersion, model: str, share: float) -> Callable[[list[dict[str, Any]]], str]:
+def answers_of(versions: Sequence[BenchmarkVersion], model: str, share: float) -> Callable[[list[dict[str, Any]]], str]:
     """A model that knows this share of the answers, the same ones each time."""
     known = {}
-    for task in version.tasks.select_related("content"):
-        known[last_user_message(render_messages(manifest_of(version), task.content.values))] = str(task.content.reference)
+    for version in versions:
+        for task in version.tasks.select_related("content"):
+            known[last_user_message(render_messages(manifest_of(version), task.content.values))] = str(task.content.reference)
 
     def answer(messages: list[dict[str, Any]]) -> str:
         asked = last_user_message(messages)
@@ -171,7 +172,7 @@ def answers_of(version: BenchmarkVersion, model: str, share: float) -> Callable[
             return f"Counting step by step, what is left on the shelf comes to {known[asked]}."
         if drawn > 0.985:
             return "That cannot be told from the text."
-        return f"Counting step by step, what is left on the shelf comes to {int(known[asked]) + 1 + int(drawn * 1000) % 40}."
+        return f"Counting step by step, what is left on the shelf comes to {int(float(known[asked])) + 1 + int(drawn * 1000) % 40}."
 
     return answer
 
@@ -180,13 +181,14 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
     """Models, an endpoint, a key, and runs of each kind; returns IDs by the names that addresses below give them."""
     call_command("load_starter_catalog", stdout=StringIO())
     version = BenchmarkVersion.objects.get(benchmark__slug=SLUG)
+    both = [version, BenchmarkVersion.objects.get(benchmark__slug="rates-and-units")]
     selection: dict[str, Any] = {"selection": {"profile_ids": [version.profile_id]}, "coverage": {"mode": "full"}}
     with ExitStack() as stack:
         stack.enter_context(override_settings(ALLOW_PRIVATE_ENDPOINTS=True))
         for route_id, name, input_rate, output_rate, share, latency in MODELS:
-            server = stack.enter_context(ChatServer(answers_of(version, route_id, share), latency=latency))
+            server = stack.enter_context(ChatServer(answers_of(both, route_id, share), latency=latency))
             factories.make_route(route_id, name=name, endpoint=server.url, input_rate=input_rate, output_rate=output_rate)
-        own = stack.enter_context(ChatServer(answers_of(version, "own", 0.7), latency=0.02))
+        own = stack.enter_context(ChatServer(answers_of(both, "own", 0.7), latency=0.02))
         told = stack.enter_context(told_of_runs(workspace, actor))
         connection_ = factories.make_connection(workspace, name="Lab server", endpoint=own.url, model="lab-13b")
         factories.make_connection(workspace, name="New server", checked=False)
@@ -197,9 +199,14 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         own_run = work(start(workspace, actor, subjects=[own_subject, "random-choice"], name="Our server against chance", **selection))
         cut = work(start(workspace, actor, subjects=models[1:2], name="Short answers", max_output_tokens=24, **selection))
         interrupted = work(start(workspace, actor, subjects=models[:2], name="A small cap", max_charge_microusd="12000", **selection))
-        better = stack.enter_context(ChatServer(answers_of(version, "acme/small-2.1", 0.9), latency=0.012))
+        better = stack.enter_context(ChatServer(answers_of(both, "acme/small-2.1", 0.9), latency=0.012))
         ModelRoute.objects.filter(route_id=models[1]).update(endpoint=better.url)
         again = work(start(workspace, actor, subjects=models[:2], name="The week after", **selection))
+        of_both = {"selection": {"profile_ids": [each.profile_id for each in both], "weights": [2, 1]}, "attempts": 3}
+        sample = {"coverage": {"mode": "sample", "sample_count": 40, "seed": 5}}
+        several = work(start(workspace, actor, subjects=[*models[:3], "random-choice"], name="Two trades, thrice", **of_both, **sample))
+        wider = {"subjects": models, "reuse_from": str(several.public_id), **of_both, **sample}
+        kept_quote = create_quote(workspace, actor=actor, request=wider)
         links = _furnish_sharing(workspace, actor, ended, own_run)
         quote = create_quote(workspace, actor=actor, request={"subjects": models, "max_charge_microusd": "500000", **selection})
         before = own.stats.answered
@@ -230,6 +237,8 @@ def _furnish(workspace: Workspace, actor: Actor) -> dict[str, str]:
         "ended": str(ended.public_id),
         "said": str(said),
         "again": str(again.public_id),
+        "several": str(several.public_id),
+        "kept_quote": str(kept_quote.public_id),
         "group": str(group.public_id),
         "interrupted": str(interrupted.public_id),
         "live": str(live.public_id),
@@ -353,6 +362,10 @@ def make_gallery() -> Gallery:
         Shot("report", run),
         Shot("report-interrupted", stopped),
         Shot("comparison", f"{run}/comparison"),
+        Shot("report-of-several", f"/evaluations/{ids['several']}"),
+        Shot("quote-of-several", f"/evaluations/quotes/{ids['kept_quote']}"),
+        Shot("setup-of-several", f"/evaluations/new?from={ids['several']}&reuse=1&step=settings&attempts=4"),
+        Shot("setup-adding", f"{first}&adding=1"),
         Shot("gradings", f"{run}/gradings"),
         Shot("grading", f"{run}/gradings/2"),
         Shot("disagreements", f"{run}/disagreements"),
