@@ -61,8 +61,8 @@ def cost_evidence(
     return found or None
 
 
-def _earlier_subjects(workspace: Workspace, version: BenchmarkVersion, subjects: Sequence[ResolvedSubject]) -> dict[int, list[Subject]]:
-    """For each subject the newest ones of the same model in ended runs, as many as are read."""
+def _earlier_subjects(workspace: Workspace, version: BenchmarkVersion, subjects: Sequence[ResolvedSubject]) -> dict[int, list[Any]]:
+    """For each subject the newest ones of the same model in ended runs, as many as are read, each with what it was asked of the version."""
     routes = {subject.route.pk for subject in subjects if subject.route is not None}
     links = {subject.connection.pk for subject in subjects if subject.connection is not None}
     if not (routes or links):
@@ -80,7 +80,7 @@ def _earlier_subjects(workspace: Workspace, version: BenchmarkVersion, subjects:
         .order_by("-run_id", "index")
         .only(*_READ)
     )
-    found: dict[int, list[Subject]] = {}
+    found: dict[int, list[Any]] = {}
     for row in rows[:MOST_SUBJECTS]:
         for index, subject in enumerate(subjects):
             if _is_same(row, subject) and len(found.setdefault(index, [])) < MOST_RUNS:
@@ -98,7 +98,7 @@ def _is_same(row: Subject, subject: ResolvedSubject) -> bool:
     return connection is not None and (row.connection_id, row.connection_revision) == (connection.pk, connection.revision)
 
 
-def _spent(rows: Iterable[Subject]) -> list[tuple[int, Spent]]:
+def _spent(rows: Iterable[Any]) -> list[tuple[int, Spent]]:
     """Tasks with the key of their subject: of the newest first, each read whole or evenly spread, until there are enough."""
     wanted, left = Q(), MOST_SAMPLES
     for row in rows:

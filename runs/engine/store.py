@@ -242,7 +242,7 @@ def tally(subject: Subject, samples: Iterable[Sample]) -> None:
         counted.setdefault(sample.run_benchmark_id, Counter()).update(_counts_as(sample))
     tallies = dict(subject.tallies)
     for key, counts in counted.items():
-        so_far = Counter(tallies.get(str(key), {}))
+        so_far: Counter[str] = Counter(tallies.get(str(key), {}))
         so_far.update(counts)
         tallies[str(key)] = dict(so_far)
         for name, count in counts.items():

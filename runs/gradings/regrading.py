@@ -177,5 +177,9 @@ def _end(grading: Grading, problem: str = "") -> None:
             Regrade.objects.filter(grading=grading).delete()
             grading.graded = grading.flips = 0
         grading.problem, grading.ended_at, grading.claimed_until = problem, timezone.now(), None
-        grading.save()
+        grading.save(
+            update_fields=[
+                "problem", "ended_at", "claimed_until", "graded", "flips", "moves_ranking", "document", "sha256", "comparison",
+            ]
+        )  # fmt: skip
     log.info("runs.graded_again", run=str(grading.run.public_id), number=grading.number, flips=grading.flips, problem=bool(problem))
