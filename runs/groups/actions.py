@@ -28,7 +28,8 @@ def create_group(
 ) -> ResultGroup:
     """Freeze two to eight results and their comparison as a group. No model is run, and nothing costs anything.
 
-    The comparison is computed before the transaction, which calls `finish` at its end. Raises what `resolve_group` raises.
+    The comparison is computed before the transaction, which calls `finish` at its end. Raises what `resolve_group`
+    raises, and Conflict `result_not_reproduced`.
     """
     require(can_run(actor, workspace), "Your role or key may read here, and not make groups or comparisons.")
     # Both read every answer into arrays: numpy is loaded by those who do so, not by every web process.

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from common.canonical import sha256_text
 from runs import queries as run_queries
-from runs.documents import compare_document, instant
+from runs.documents import comparisons_of, instant
 from runs.enums import GroupKind
 from runs.groups.likeness import sets_of
 from runs.groups.members import Member, judged, labels_of, member_document, placed
@@ -93,7 +93,8 @@ def started_document(run: Run) -> dict[str, Any]:
     if len({member.benchmark_index for member in members_}) == 1:
         labels = labels_of(members_)
     documents = [member_document(place, member, labels[place]) | {"state": UNCHANGED} for place, member in enumerate(members_)]
-    comparisons = [_own(run, members_, places) for places in sets_of([member.protocol for member in members_])]
+    frozen = {each["profile_id"]: each for each in comparisons_of(results[-1])}
+    comparisons = [_own(frozen, members_, places) for places in sets_of([member.protocol for member in members_])]
     return {
         **row,
         **NOT_COMPARED,
@@ -105,9 +106,9 @@ def started_document(run: Run) -> dict[str, Any]:
     }
 
 
-def _own(run: Run, members: Sequence[Member], places: Sequence[int]) -> dict[str, Any]:
+def _own(frozen: Mapping[str, Mapping[str, Any]], members: Sequence[Member], places: Sequence[int]) -> dict[str, Any]:
     """The run's frozen comparison of its models on one benchmark."""
-    compared = compare_document(run)
+    compared = frozen[members[places[0]].protocol.profile_id]
     place_of = {members[place].subject_index: place for place in places}
     return judged(placed(compared, place_of), places, members)
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from common.errors import Conflict
 from runs.groups.likeness import Protocol, sets_of
 from runs.groups.members import Member
 from runs.groups.queries import Found, cells_of, protocol_of
-from runs.statistics.means import item_means
+from runs.statistics.means import Values, item_means
 from runs.strata import strata
 
 
@@ -26,6 +29,8 @@ def _member(found: Found, protocol: Protocol, clusters: Sequence[str]) -> Member
     reasons: dict[int, str] = {}
     for reason in ("inconclusive", "error"):
         reasons |= dict.fromkeys((place for place, status, _ in cells if status == reason), reason)
+    scores = item_means([place for place, _ in graded], [score for _, score in graded], protocol.task_count, protocol.attempts)
+    _check_figure(found, scores)
     return Member(
         run_id=str(found.run.public_id),
         run_name=found.run.name,
@@ -36,9 +41,23 @@ def _member(found: Found, protocol: Protocol, clusters: Sequence[str]) -> Member
         benchmark_index=found.benchmark.index,
         subject=found.entry,
         protocol=protocol,
-        scores=item_means([place for place, _ in graded], [score for _, score in graded], protocol.task_count, protocol.attempts),
+        scores=scores,
         reasons=reasons,
         clusters=clusters,
+    )
+
+
+def _check_figure(found: Found, scores: Values) -> None:
+    """Raise Conflict `result_not_reproduced` unless the answers give the frozen score: what is compared is what was frozen, or nothing."""
+    known, frozen = scores[np.isfinite(scores)], found.entry["headline"]["value"]
+    value = float(known.mean()) if known.size else None
+    if (value is None) == (frozen is None) and abs((value or 0.0) - (frozen or 0.0)) < 1e-9:
+        return
+    raise Conflict(
+        "result_not_reproduced",
+        f"The answers of {found.entry['label']} in run {found.run.public_id} do not give the score that version {found.result.number} of "
+        "its result froze, so it is not compared. Name another version of the result.",
+        details={"run_id": str(found.run.public_id), "version": found.result.number},
     )
 
 

@@ -175,8 +175,7 @@ def _results(workspace: Workspace) -> QuerySet[ResultVersion]:
     benchmarks = RunBenchmark.objects.select_related("version__benchmark").order_by("index")
     return (
         ResultVersion.objects.filter(run__workspace=workspace)
-        .select_related("run__quote")
-        .defer("comparison", "run__quote__terms", "run__quote__request")
+        .select_related("run")
         .prefetch_related(Prefetch("run__benchmarks", benchmarks), Prefetch("run__subjects", Subject.objects.order_by("index")))
         .order_by("run_id", "number")
     )
@@ -195,7 +194,7 @@ def results_in(result: ResultVersion) -> list[Found]:
 
 def protocol_of(found: Found) -> Protocol:
     """How the result was made, for telling alike from unlike."""
-    version, plan = found.benchmark.version, found.run.quote.plan_document
+    version = found.benchmark.version
     manifest = manifest_of(version)
     told = [manifest.get(name) for name in ("prompt_template", "system_prompt", "few_shot", "temperature")]
     ordinals = found.benchmark.ordinals()
@@ -204,7 +203,7 @@ def protocol_of(found: Found) -> Protocol:
         tasks_sha256=sha256_text(",".join(map(str, sorted(ordinals)))),
         task_count=len(ordinals),
         output_limit=found.benchmark.output_limit,
-        attempts=int(plan.get("attempts_per_task") or 1),
+        attempts=found.run.attempts,
         output_format=found.document["selection"].get("output_format") or DEFAULT_FORMAT,
         grading=int(found.document.get("grading") or 1),
         metric=(found.entry["headline"] or {}).get("metric") or "accuracy",

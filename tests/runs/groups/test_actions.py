@@ -11,9 +11,9 @@ from common.canonical import sha256_text
 from common.errors import Forbidden, Refused
 from runs.enums import GroupKind
 from runs.groups.actions import create_group
-from runs.groups.documents import saved_document
+from runs.groups.documents import saved_document, started_document
 from runs.groups.resolving import Reference, parse_key
-from runs.models import ResultVersion, Run
+from runs.models import ResultVersion, Run, Sample
 from runs.models.groups import GroupMember, ResultGroup
 from tests import factories
 from tests.runs.groups.making import checks, group_of, run_alone
@@ -214,3 +214,53 @@ def test_a_key_of_a_form_names_one_result_or_a_run() -> None:
     assert parse_key(f"{run_id}:2:1:byob-0123456789ab@3") == Reference(run_id, 2, 1, "byob-0123456789ab@3")
     assert [parse_key(text) for text in ("", "x", f"{run_id}:a:1:s@1", f"{run_id}:1", f"{run_id}:1:999:s@1")] == [None] * 5
     assert asdict(Reference(run_id))["version"] is None
+
+
+def several(workspace: Workspace, actor: Actor, *versions: BenchmarkVersion, **more: Any) -> Run:
+    """An ended run of both baselines over all of these versions."""
+    selection = {"profile_ids": [version.profile_id for version in versions]}
+    subjects = ["random-choice", "most-frequent-answer"]
+    return work(start(workspace, actor, subjects=subjects, selection=selection, coverage={"mode": "full"}, **more))
+
+
+def test_a_run_over_several_benchmarks_gives_a_result_for_each(workspace: Workspace, actor: Actor, sums: BenchmarkVersion) -> None:
+    other = factories.make_version(tasks=12)
+    run = several(workspace, actor, other, sums)
+    started = started_document(run)
+    assert [(member["label"], member["profile_id"]) for member in started["members"]] == [
+        (label, version.profile_id) for version in (other, sums) for label in ("random-choice", "most-frequent-answer")
+    ]
+    assert [(compared["profile_id"], sorted(compared["members"])) for compared in started["comparisons"]] == [
+        (version.profile_id, sorted(row["index"] for row in started["members"] if row["profile_id"] == version.profile_id))
+        for version in (other, sums)
+    ]
+    for compared in started["comparisons"]:
+        places = set(compared["members"])
+        assert {row["member"] for row in compared["ranking"]} <= places
+        assert {pair["a"] for pair in compared["pairs"]} | {pair["b"] for pair in compared["pairs"]} <= places
+
+    of_sums = [Reference(run.public_id, subject_index=index, profile_id=sums.profile_id) for index in (0, 1)]
+    document = saved_document(create_group(workspace, actor=actor, references=of_sums))
+    assert [(member["benchmark_index"], member["counts"]["planned"]) for member in document["members"]] == [(1, 60), (1, 60)]
+    own = next(compared for compared in started["comparisons"] if compared["profile_id"] == sums.profile_id)
+    assert [row["score"] for row in document["ranking"]] == [row["score"] for row in own["ranking"]]
+    assert [pair["difference"] for pair in document["pairs"]] == [pair["difference"] for pair in own["pairs"]]
+
+    alone = several(workspace, actor, sums)
+    mixed = [of_sums[0], Reference(alone.public_id, subject_index=1)]
+    assert codes(saved_document(create_group(workspace, actor=actor, references=mixed))) == {}
+
+
+def test_several_attempts_at_a_task_are_one_value(workspace: Workspace, actor: Actor, sums: BenchmarkVersion) -> None:
+    run, once = several(workspace, actor, sums, attempts=3), several(workspace, actor, sums)
+    document = saved_document(group_of(workspace, actor, [run]))
+    own = started_document(run)
+    assert [row["score"] for row in document["ranking"]] == [row["score"] for row in own["ranking"]]
+    assert (document["pairs"], document["members"][0]["counts"]["planned"]) == (own["pairs"], 180)
+    assert codes(saved_document(group_of(workspace, actor, [run, once]))) == {2: ["attempts_differ"], 3: ["attempts_differ"]}
+
+
+def test_verdicts_that_do_not_give_the_frozen_score_are_not_compared(workspace: Workspace, actor: Actor, better: Run, worse: Run) -> None:
+    Sample.objects.filter(pk=Sample.objects.filter(subject__run=worse, correct=True).earliest("id").pk).update(score=0.0, correct=False)
+    assert refusal(workspace, actor, *(Reference(run.public_id) for run in (better, worse))) == "result_not_reproduced"
+    assert ResultGroup.objects.count() == 0

@@ -11,7 +11,7 @@ from catalog.models import BenchmarkVersion
 from runs.models import ResultVersion, Run
 from runs.models.groups import ResultGroup
 from tests import factories
-from tests.paging import HTMX
+from tests.paging import HTMX, cost
 from tests.runs.groups.making import checks, group_of, run_alone
 from tests.runs.working import start, work
 from workspaces.actors import Actor
@@ -195,3 +195,20 @@ def test_files_are_those_of_the_api(
     assert [(row["rank"], row["unlike"]) for row in rows] == [("1", ""), ("2", ""), ("", "output_limit_differs")]
     assert client.get(f"{path}/bundle").status_code == 404
     assert sign_in(stranger).get(f"{path}/json").status_code == 404
+
+
+def test_pages_cost_the_same_queries_with_many_groups_and_results(
+    workspace: Workspace, actor: Actor, sums: BenchmarkVersion, runs: list[Run], member: User, sign_in: SignIn
+) -> None:
+    client = sign_in(member)
+    few, many = group_of(workspace, actor, runs[:2]), group_of(workspace, actor, [*runs, run_alone(workspace, actor, sums, 5)])
+    for tab in ("", "/comparison"):
+        assert cost(client, f"/evaluations/groups/{few.public_id}{tab}") == cost(client, f"/evaluations/groups/{many.public_id}{tab}")
+    work(started(workspace, actor, sums))
+    listed, choosing = cost(client, "/evaluations/groups"), cost(client, f"{NEW}?results={runs[0].public_id}")
+    for right in (1, 2, 3):
+        group_of(workspace, actor, [runs[0], run_alone(workspace, actor, sums, right)])
+        work(started(workspace, actor, sums))
+    assert cost(client, "/evaluations/groups") == listed
+    chosen = "&".join(f"results={run.public_id}" for run in runs)
+    assert cost(client, f"{NEW}?{chosen}") == choosing
