@@ -79,10 +79,11 @@ def filter_runs(runs: QuerySet[Run], *, status: str = "", benchmark: str = "", m
         runs = runs.filter(status=status)
     if benchmark:
         slug, separator, number = benchmark.partition("@")
-        named = Q(benchmarks__version__benchmark__slug=slug)
+        named = Q(version__benchmark__slug=slug)
         if separator:
-            named &= Q(benchmarks__version__number=int(number)) if number.isdigit() and len(number) < 9 else Q(pk=None)
-        runs = runs.filter(named)
+            named &= Q(version__number=int(number)) if number.isdigit() and len(number) < 9 else Q(pk=None)
+        # Not by a join: a run may have two versions of one benchmark, and would be listed twice.
+        runs = runs.filter(pk__in=RunBenchmark.objects.filter(named).values("run_id"))
     if model:
         connection = Q(connection__public_id=named_id(model.removeprefix("connection:")))
         recorded = Q(recorded_model__public_id=named_id(model.removeprefix("recorded:")))
@@ -107,7 +108,7 @@ def runs_of_version(workspace: Workspace, version: BenchmarkVersion) -> QuerySet
 
 
 def runs_of_benchmark(workspace: Workspace, slug: str) -> QuerySet[Run]:
-    return runs_for(workspace).filter(benchmarks__version__benchmark__slug=slug)
+    return runs_for(workspace).filter(pk__in=RunBenchmark.objects.filter(version__benchmark__slug=slug).values("run_id"))
 
 
 def run_models(workspace: Workspace) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from runs.models import ResultVersion, Run
+from runs.models import ResultVersion, Run, RunBenchmark
 from workspaces.models import Workspace
 
 RESULTS_READ = 60
@@ -30,7 +30,9 @@ def standings_on(workspace: Workspace, slug: str) -> list[Standing]:
     Results of different versions are never comparable, so the version leads the order.
     """
     results = (
-        ResultVersion.objects.filter(run__workspace=workspace, run__benchmarks__version__benchmark__slug=slug)
+        ResultVersion.objects.filter(
+            run__workspace=workspace, run__in=RunBenchmark.objects.filter(version__benchmark__slug=slug).values("run_id")
+        )
         .select_related("run")
         .order_by("-id")[:RESULTS_READ]
     )

@@ -14,8 +14,9 @@ from runs.documents import comparisons_of, result_document
 from runs.engine.sweeping import sweep
 from runs.finalizing import finalize_run
 from runs.models import Run, Sample, Shard
-from runs.queries import get_result, task_at
+from runs.queries import filter_runs, get_result, runs_for, task_at
 from runs.results import composite_document
+from runs.standings import standings_on
 from runs.statistics.composite import weighted
 from tests import factories
 from tests.runs.handwork import Hand, answers, assert_books, end, execute, pending_of, shards_of, stop, subject_of, work_out
@@ -219,3 +220,16 @@ def test_quote_of_a_time_with_one_benchmark_is_still_read(workspace: Workspace, 
     quote.plan = orjson.dumps(plan).decode()
     [part] = quote.plan_document["benchmarks"]
     assert (part["coverage"], part["output_limit"], part["delivery"]) == (plan["coverage"], 64, plan["delivery"])
+
+
+def test_run_of_two_versions_of_a_benchmark_is_listed_once(workspace: Workspace, actor: Actor) -> None:
+    first = factories.make_version(tasks=4)
+    second = factories.make_version(first.benchmark, tasks=6)
+    run = work_out(started(workspace, actor, [first, second], model="random-choice"))
+    slug = first.benchmark.slug
+    for wanted in (slug, first.profile_id, second.profile_id):
+        assert list(filter_runs(runs_for(workspace), benchmark=wanted)) == [run]
+    assert [(each.profile_id, each.coverage["planned"]) for each in standings_on(workspace, slug)] == [
+        (second.profile_id, 6),
+        (first.profile_id, 4),
+    ]
