@@ -36,8 +36,9 @@ def quote_context(request: PersonRequest, found: Quote, *, refusal: Refused | No
     now = timezone.now()
     document = documents.quote_document(found)
     plan = document["plan"]
-    for part, weight in zip(plan["benchmarks"], plan.get("weights") or [], strict=False):
-        part["weight"] = weight
+    weights = plan.get("weights") or []
+    for part, weight in zip(plan["benchmarks"], weights, strict=False):
+        part["share"] = weight / sum(weights)
     labels = {subject["index"]: subject["label"] for subject in plan["subjects"]}
     wallet = get_wallet(found.workspace)
     seconds_left = max(0, int((found.expires_at - now).total_seconds()))
