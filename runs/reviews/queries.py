@@ -126,7 +126,7 @@ class Overridden(NamedTuple):
 def overridden(run: Run) -> list[Overridden]:
     """Those of the run, by their keys. Two queries, one where there are none."""
     current = VerdictOverride.objects.filter(_in_run(run), workspace=run.workspace_id, is_current=True).order_by()
-    said = {answer: rest for answer, *rest in current.values_list("answer_id", "correct", "score", "pk")}
+    said = {row[0]: row[1:] for row in current.values_list("answer_id", "correct", "score", "pk")}
     if not said:
         return []
     benchmarks = {each.pk for each in run.benchmarks.all()}

@@ -1,6 +1,7 @@
 """The samples of a run: a filtered list, and one task with all models side by side."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -183,18 +184,18 @@ def _pair(request: PersonRequest, answers: list[dict[str, Any]]) -> dict[str, An
 def filter_words(run: Run, wanted: SampleFilter) -> list[str]:
     """What is asked, in words, but for what `show` shows."""
     labels = {subject.index: subject.label for subject in run.subjects.all()}
-    words = {
+    words: dict[str, Callable[[Any], str]] = {
         "subject": lambda value: labels.get(value, "an unknown model"),
         "benchmark": str,
         "attempt": lambda value: f"attempt {value}",
         "verdict": lambda value: f"graded {value}",
-        "status": lambda value: dict(SampleStatus.choices).get(value, value).lower(),
+        "status": lambda value: str(dict(SampleStatus.choices).get(value, value)).lower(),
         "error_code": error_words,
-        "flag": lambda value: dict(Flag.choices).get(value, value).lower(),
+        "flag": lambda value: str(dict(Flag.choices).get(value, value)).lower(),
         "group": lambda value: f"group {value}",
         "min_output_tokens": lambda value: f"from {value:,} tokens",
         "max_output_tokens": lambda value: f"up to {value:,} tokens",
-        "reviewed": lambda value: dict(REVIEWED_WORDS).get(value, value).lower(),
+        "reviewed": lambda value: str(dict(REVIEWED_WORDS).get(value, value)).lower(),
         "q": lambda value: f"“{value}”",
         "text": lambda value: f"“{value}” in the texts",
     }

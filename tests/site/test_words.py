@@ -28,7 +28,7 @@ WORDS = {"open", "tasks"}
 BARE = re.compile(r"[~≈<>+±−-]? ?\d[\d,.]*")
 MEASURED = re.compile(r", (?:tokens|points|bytes|%|ms|s|USD)$")
 """The end of a heading that says in what its numbers are."""
-COUNTED = re.compile(r"(?i)^(?:.*\b)?(?:models|tasks|answers|errors|calls|members|runs|samples|benchmarks|groups|tries)$")
+COUNTED = re.compile(r"(?i)^(?:.*\b)?(?:models|tasks|answers|errors|calls|members|runs|samples|benchmarks|groups|tries|times)$")
 OUTCOMES = {
     "Planned",
     "Finished",
