@@ -3,7 +3,7 @@
 1,319 tasks, answers after 50 ms, 64 calls at a time, from start to finalized result, every guarantee on: leases, reservations, metered and
 charged calls, stored samples, a frozen result. The limit is tasks × latency ÷ concurrency; whole waves of calls need 1.02 of it. CPU is
 user and system time over all of the product's processes, web, worker and beat, less that of a run over one task. Before that, what the main
-pages cost with many samples (`tests.bench.pages`), what exports cost (`tests.bench.exports`), what a comparison of eight models costs
+pages and filters cost with many samples (`tests.bench.pages`, `.samples`), what exports cost (`tests.bench.exports`), what a comparison of eight models costs
 (`tests.bench.comparisons`), what eight processes on one wallet cost (`tests.bench.wallets`), and an import (`tests.bench.imports`).
 """
 
@@ -102,6 +102,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     subprocess.run([PYTHON, "-m", "tests.bench.pages"], cwd=ROOT, check=True)
+    subprocess.run([PYTHON, "-m", "tests.bench.samples"], cwd=ROOT, check=True)
     subprocess.run([PYTHON, "-m", "tests.bench.comparisons"], cwd=ROOT, check=True)
     paid = (
         "postgres" not in options.backends or subprocess.run([PYTHON, "-m", "tests.bench.wallets"], cwd=ROOT, check=False).returncode == 0
