@@ -1,10 +1,11 @@
 """Measure the product against the physical limit and print the ratios.
 
-1,319 tasks, answers after 50 ms, 64 calls at a time, from start to finalized result, every guarantee on: leases, reservations, metered and
-charged calls, stored samples, a frozen result. The limit is tasks × latency ÷ concurrency; whole waves of calls need 1.02 of it. CPU is
-user and system time over all of the product's processes, web, worker and beat, less that of a run over one task. Before that, what the main
-pages and filters cost with many samples (`tests.bench.pages`, `.samples`), what exports cost (`tests.bench.exports`), what a comparison of eight models costs
-(`tests.bench.comparisons`), what eight processes on one wallet cost (`tests.bench.wallets`), and an import (`tests.bench.imports`).
+1,319 tasks, answers after 50 ms, 64 calls at a time, from start to finalized result, every guarantee on: leases, reservations, metered
+and charged calls, stored samples, a frozen result. The limit is tasks × latency ÷ concurrency; whole waves of calls need 1.02 of it. CPU
+is user and system time over all of the product's processes, web, worker and beat, less that of a run over one task. Before that, what the
+main pages and filters cost with many samples (`tests.bench.pages`, `.samples`), what exports cost (`tests.bench.exports`), what a
+comparison of eight models costs (`tests.bench.comparisons`), what eight processes on one wallet cost (`tests.bench.wallets`), and an
+import (`tests.bench.imports`).
 """
 
 import argparse
