@@ -214,8 +214,9 @@ def test_workers_that_take_write_die_and_are_swept_at_once_finish_every_cell_onc
     run = start_sums(tasks=48, routes=3, concurrency=6)
     subjects = [subject_of(run, index) for index in range(3)]
     Shard.objects.filter(run=run).delete()
+    benchmark = run.benchmarks.get()
     Shard.objects.bulk_create(
-        Shard(run=run, subject=subject, start=start, stop=start + 8, sent_through=start)
+        Shard(run=run, run_benchmark=benchmark, subject=subject, start=start, stop=start + 8, sent_through=start)
         for subject in subjects
         for start in range(0, 48, 8)
     )

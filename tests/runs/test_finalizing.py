@@ -88,7 +88,7 @@ def test_claimed_run_is_left_to_its_finalizer_until_the_claim_ends(start_sums: S
 
 def test_claim_lasts_no_longer_than_a_lease_for_a_run_of_usual_size(start_sums: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     run = ready(start_sums)
-    monkeypatch.setattr(finalizing, "_read", lambda run_id: 1 / 0)
+    monkeypatch.setattr(finalizing, "read_run", lambda run_id: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         finalize_run(run.pk)
     until = Run.objects.get().finalizing_until
