@@ -29,7 +29,7 @@ class Scope(models.TextChoices):
     EVAL_WRITE = "eval:write", "Quote, start, cancel and continue runs"
     BENCHMARKS_SUBMIT = "benchmarks:submit", "Import private benchmarks"
     BILLING_READ = "billing:read", "Read the wallet and its ledger"
-    KEYS_MANAGE = "keys:manage", "Make, change and revoke API keys, connections and webhooks"
+    KEYS_MANAGE = "keys:manage", "Manage API keys, connections and webhooks"
 
 
 class ActorKind(models.TextChoices):
